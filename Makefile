@@ -1,0 +1,107 @@
+# Every target is enough by itself on a machine with Python 3.11 to 3.13 and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PORT ?= 8000
+SERVE ?= 1
+EXTRAS ?=
+WORKERS ?= 2
+TESTS ?= tests
+CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
+export CHROMIUM
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo run test test-full lint format types imports templates schema migrations checks lock reset stop
+
+help: ## Show the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "%-12s %s\n", $$1, $$2}'
+
+# --- Install ----------------------------------------------------------------------------------------------------------
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(0 if (3, 11) <= sys.version_info[:2] <= (3, 13) else 1)' || \
+		{ echo "EnvFactory needs Python 3.11, 3.12 or 3.13, not $$($(PYTHON) --version 2>&1): set PYTHON=python3.12"; exit 1; }
+	@$(PYTHON) -c 'import shutil, sys; sys.exit(0 if shutil.disk_usage(".").free > 2**31 else 1)' || \
+		{ echo "EnvFactory needs 2 GiB of free disk here to install itself"; exit 1; }
+	$(PYTHON) -m venv $(VENV) || { echo "No virtual environment: install Python's venv module (Debian: python3-venv)"; exit 1; }
+
+$(VENV)/.base: requirements/base.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r requirements/base.txt
+	@touch $@
+
+$(VENV)/.dev: requirements/dev.txt $(VENV)/.base
+	$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r requirements/dev.txt
+	@touch $@
+
+$(VENV)/.embed $(VENV)/.train: $(VENV)/.%: requirements/%.txt requirements/torch.txt $(VENV)/.base
+	$(BIN)/python -m pip install --quiet --no-deps -r requirements/torch.txt
+	$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r requirements/$*.txt
+	@touch $@
+
+setup: $(VENV)/.base $(addprefix $(VENV)/.,$(EXTRAS)) ## Install into .venv (EXTRAS="embed" or "train" for the models)
+
+# --- Use --------------------------------------------------------------------------------------------------------------
+
+demo: $(VENV)/.base ## Run the main job on what ships, then serve the console (SERVE=0: end after the summary)
+	$(BIN)/python manage.py demo --port $(PORT) $(if $(filter 0,$(SERVE)),--no-serve)
+
+run: $(VENV)/.base ## Serve the console and run the workers; Ctrl-C stops all
+	$(BIN)/python manage.py run --port $(PORT)
+
+stop: $(VENV)/.base ## Stop embedded services that were started with `manage.py services start`
+	$(BIN)/python manage.py services stop
+
+reset: ## Delete var/: every row, file and embedded service of this checkout (asks first; YES=1 does not)
+	@[ "$(YES)" = 1 ] || { printf 'Delete var/ and all data in it? [y/N] '; read answer; [ "$$answer" = y ]; }
+	@[ ! -x $(BIN)/python ] || $(BIN)/python manage.py services stop || { echo "Not deleted: stop what uses it first"; exit 1; }
+	rm -rf var
+
+# --- Prove ------------------------------------------------------------------------------------------------------------
+
+test: $(VENV)/.dev chromium ## Run the whole suite but the long sizes, browser tests too
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --durations=10 -m "not slow" $(TESTS)
+
+test-full: $(VENV)/.dev chromium ## Run everything, the long sizes too
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --durations=20 $(TESTS)
+
+.PHONY: chromium
+chromium:
+	@[ -n "$(CHROMIUM)" ] || { echo "The browser tests need Chromium: apt-get install chromium, or set CHROMIUM=/path/to/it"; exit 1; }
+
+lint: $(VENV)/.dev ## Check style, spelling and templates
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/typos
+	$(BIN)/djlint --lint --quiet templates
+	$(BIN)/djade --check --target-version 5.2 $$(git ls-files 'templates/*.html')
+
+format: $(VENV)/.dev ## Format code and templates
+	$(BIN)/ruff check --fix-only --quiet . || true
+	$(BIN)/ruff format .
+	$(BIN)/djade --target-version 5.2 $$(git ls-files 'templates/*.html') || true
+
+types: $(VENV)/.dev ## Check types
+	$(BIN)/mypy environments graphs trajectories training envfactory_site manage.py
+
+imports: $(VENV)/.dev ## Check who may import whom
+	$(BIN)/lint-imports
+
+migrations: $(VENV)/.dev ## Check that the models have no migration to come
+	$(BIN)/python manage.py makemigrations --check --dry-run
+
+schema: $(VENV)/.base ## Write docs/openapi.yaml anew
+	$(BIN)/python manage.py spectacular --validate --fail-on-warn --file docs/openapi.yaml
+
+schema-check: $(VENV)/.base ## Check that docs/openapi.yaml is what the code says
+	$(BIN)/python manage.py spectacular --validate --fail-on-warn --file var/openapi.yaml
+	diff -u docs/openapi.yaml var/openapi.yaml
+.PHONY: schema-check
+
+checks: lint types imports migrations schema-check ## All checks that are not tests
+
+lock: ## Write requirements/*.txt anew (needs uv)
+	set -e; for extra in base dev embed train; do \
+		case $$extra in base) more=;; dev) more="--group dev";; *) more="--extra $$extra";; esac; \
+		uv pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --generate-hashes --no-header \
+			--no-annotate --no-emit-package torch --no-emit-package triton pyproject.toml --extra local $$more \
+			-o requirements/$$extra.txt; done

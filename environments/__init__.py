@@ -1,0 +1,1 @@
+"""Sources, environments, jobs, people: everything that the other apps stand on."""

@@ -1,0 +1,1 @@
+"""The tool graph: parameters, dependency edges with their proof, domains."""

@@ -1,0 +1,1 @@
+"""Training runs, checkpoints, evaluations and their reports."""

@@ -1,0 +1,1 @@
+"""Tasks, conversations, reviews and datasets."""
