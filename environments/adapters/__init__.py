@@ -1,0 +1,1 @@
+"""Clients of things outside the process: models, embeddings, fetching, servers."""
