@@ -1,0 +1,135 @@
+"""The admin site: people, tokens, jobs, and the append-only rows to read."""
+
+from typing import TYPE_CHECKING, Any
+
+from django.contrib import admin
+from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
+from django.contrib.auth.models import Group
+from django.db import models
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+
+from environments.models import ApiToken, AuditEvent, Decision, Job, JobEvent, User
+from environments.services import record_audit
+
+admin.site.site_header = _("EnvFactory registry")
+admin.site.site_title = _("EnvFactory")
+admin.site.index_title = _("Registry")
+admin.site.unregister(Group)  # roles are a table in code, not groups
+
+
+if TYPE_CHECKING:  # generic to the type checker only
+    ModelAdmin = admin.ModelAdmin[models.Model]
+    BaseUserAdmin = DjangoUserAdmin[User]
+else:
+    ModelAdmin = admin.ModelAdmin
+    BaseUserAdmin = DjangoUserAdmin
+
+
+class ReadOnlyAdmin(ModelAdmin):
+    """Rows that can be looked at only."""
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Nobody may."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Nobody may."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Nobody may."""
+        return False
+
+
+@admin.register(User)
+class UserAdmin(BaseUserAdmin):
+    """People; what an admin changes about somebody is audited, and nobody with a history is deleted."""
+
+    list_display = ["username", "role", "is_lead", "is_active", "last_login", "date_joined"]
+    list_filter = ["role", "is_lead", "is_active"]
+    search_fields = ["username", "first_name", "last_name", "email"]
+    ordering = ["username"]
+    readonly_fields = ["code", "last_login", "date_joined"]
+    filter_horizontal = ()
+    fieldsets = [
+        (None, {"fields": ["username", "password", "code"]}),
+        (_("Person"), {"fields": ["first_name", "last_name", "email"]}),
+        (_("Access"), {"fields": ["role", "is_lead", "is_active"]}),
+        (_("Console"), {"fields": ["theme", "density"]}),
+        (_("Dates"), {"fields": ["last_login", "date_joined"]}),
+    ]
+    add_fieldsets = [(None, {"fields": ["username", "usable_password", "password1", "password2", "role", "is_lead"]})]
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Nobody may: decisions and audit rows name their author for ever. Make the person inactive instead."""
+        return False
+
+    def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
+        """Saves and audits."""
+        super().save_model(request, obj, form, change)
+        assert isinstance(request.user, User)  # noqa: S101 - the admin site lets nobody else in
+        record_audit(
+            actor=request.user,
+            action="user.change" if change else "user.create",
+            subject_kind="user",
+            subject_code=str(obj.code),
+            detail={"fields": sorted(form.changed_data), "role": obj.role},
+            address=request.META.get("REMOTE_ADDR"),
+        )
+
+
+@admin.register(ApiToken)
+class ApiTokenAdmin(ReadOnlyAdmin):
+    """Tokens of all people; each person creates and revokes their own in the console."""
+
+    list_display = ["name", "prefix", "user", "scopes", "created_at", "expires_at", "last_used_at", "revoked_at"]
+    list_filter = [("revoked_at", admin.EmptyFieldListFilter), "user"]
+    search_fields = ["name", "prefix", "user__username"]
+    list_select_related = ["user"]
+    exclude = ["key_hash"]
+
+
+@admin.register(Job)
+class JobAdmin(ReadOnlyAdmin):
+    """Work of every kind; it is steered in the console."""
+
+    list_display = ["code", "kind", "status", "stage", "done_units", "total_units", "created_by", "created_at"]
+    list_filter = ["status", "kind", "queue", ("parent", admin.EmptyFieldListFilter)]
+    search_fields = ["code", "kind", "error_code"]
+    list_select_related = ["created_by"]
+    date_hierarchy = "created_at"
+    show_full_result_count = False
+
+
+@admin.register(JobEvent)
+class JobEventAdmin(ReadOnlyAdmin):
+    """Log and progress of jobs, append-only."""
+
+    list_display = ["id", "job", "at", "kind", "level", "stage", "text"]
+    list_filter = ["kind", "level"]
+    search_fields = ["job__code", "text"]
+    list_select_related = ["job"]
+    show_full_result_count = False
+
+
+@admin.register(Decision)
+class DecisionAdmin(ReadOnlyAdmin):
+    """People's verdicts, append-only."""
+
+    list_display = ["at", "actor", "verdict", "subject_kind", "subject_code", "reason_codes"]
+    list_filter = ["verdict", "subject_kind", "actor"]
+    search_fields = ["subject_code", "subject_sha256", "note"]
+    list_select_related = ["actor"]
+    date_hierarchy = "at"
+
+
+@admin.register(AuditEvent)
+class AuditEventAdmin(ReadOnlyAdmin):
+    """Who changed what, append-only."""
+
+    list_display = ["at", "actor", "action", "subject_kind", "subject_code", "address"]
+    list_filter = ["action", "subject_kind", "actor"]
+    search_fields = ["subject_code", "action"]
+    list_select_related = ["actor"]
+    date_hierarchy = "at"

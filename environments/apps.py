@@ -1,0 +1,41 @@
+"""Registration of the environments app: its job kinds and readiness checks."""
+
+from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
+
+
+class EnvironmentsConfig(AppConfig):
+    """The environments app."""
+
+    name = "environments"
+    verbose_name = _("Environments")
+
+    def ready(self) -> None:
+        """Registers what other parts find by name."""
+        from environments import services
+        from environments.core.demo import DemoJob, register_demo_job
+        from environments.core.jobs import register_job_kind
+        from environments.services import health, seed_load, self_check
+
+        for kind in (self_check.SELF_CHECK, *self_check.QUEUE_PROBES, seed_load.SEED_LOAD, seed_load.SEED_ROW):
+            register_job_kind(kind)
+        services.register_check("database", health.check_database)
+        services.register_check("migrations", health.check_migrations)
+        services.register_check("broker", health.check_broker)
+        register_demo_job(DemoJob(10, "self_check", {}))
+        register_demo_job(DemoJob(20, "seed_load", {"mode": "jobs", "count": 100, "milliseconds": 10}))
+        _register_pages()
+
+
+def _register_pages() -> None:
+    from environments.core.access import Permission
+    from environments.views import panels
+    from environments.web import HomePanel, NavigationItem, register_home_panel, register_navigation
+
+    register_navigation(NavigationItem(_("Home"), "house", "home", 0))
+    register_navigation(NavigationItem(_("Jobs"), "list-task", "job_list", 90))
+    register_navigation(NavigationItem(_("Audit"), "shield-check", "audit", 110, Permission.ADMINISTER))
+    register_navigation(NavigationItem(_("Settings"), "gear", "settings", 120))
+    register_home_panel(HomePanel("environments/_panel_next.html", panels.next_steps, 10))
+    register_home_panel(HomePanel("environments/_panel_jobs.html", panels.jobs, 20))
+    register_home_panel(HomePanel("environments/_panel_services.html", panels.service_health, 30))

@@ -1,0 +1,1 @@
+"""Values, algorithms and ports; no Django, network, file, clock or global randomness."""

@@ -1,0 +1,128 @@
+"""Every kind of job that a person can start, run for real, and run twice."""
+
+import pytest
+from django.core.cache import cache
+from django.utils import timezone
+
+from environments import services
+from environments.core.jobs import Queue, job_kinds
+from environments.models import Job
+from environments.services import self_check
+
+pytestmark = pytest.mark.django_db
+
+PARAMETERS = {"self_check": {}, "seed_load": {"mode": "rows", "count": 2500, "seed": 3}}
+"""How each startable kind is run here; a kind without an entry fails `test_every_startable_kind_is_run_twice`."""
+
+
+def run_with_children(job):
+    """Runs the job and everything it spawns, in this process, as workers would."""
+    queue = [job.code]
+
+    def send(code):
+        queue.append(code)
+        return True
+
+    while queue:
+        services.execute_job(job_code=queue.pop(0), send=send)
+        services.sweep_jobs(send=send)
+    job.refresh_from_db()
+    return job
+
+
+def rows_of(job):
+    fields = ("key", "kind", "code", "status", "parameters", "result", "error_code", "created_at", "finished_at")
+    return list(job.children.order_by("key").values_list(*fields[: 7 if job.kind == "seed_load" else 2]))
+
+
+def test_every_startable_kind_is_run_twice():
+    assert {kind.name for kind in job_kinds() if kind.is_startable} == PARAMETERS.keys()
+
+
+@pytest.mark.parametrize("kind", PARAMETERS)
+def test_second_run_leaves_the_same_rows(kind, operator):
+    job, _ = services.create_job(kind=kind, parameters=PARAMETERS[kind], user=operator)
+    run_with_children(job)
+    assert job.status == "succeeded", job.error_message
+    first, result = rows_of(job), job.result
+
+    # As if the worker had died after its last row and before it could say so.
+    Job.objects.filter(pk=job.pk).update(status="queued", stage="", finished_at=None, result=None)
+    job.refresh_from_db()
+    run_with_children(job)
+
+    assert job.status == "succeeded", job.error_message
+    assert rows_of(job) == first
+    assert len(first) == {"self_check": len(Queue), "seed_load": 2500}[kind]
+    if kind == "seed_load":
+        assert job.result == result
+
+
+def test_seed_load_is_resumed_where_it_was_killed(operator):
+    whole, _ = services.create_job(kind="seed_load", parameters={"count": 2500, "seed": 3}, user=operator)
+    run_with_children(whole)
+    killed, _ = services.create_job(kind="seed_load", parameters={"count": 2500, "seed": 3}, user=operator)
+    run_with_children(killed)
+    Job.objects.filter(pk=whole.children.first().pk).update(key="x")  # nothing of the other job is touched
+
+    kept = set(killed.children.order_by("key").values_list("pk", flat=True)[:1200])
+    killed.children.exclude(pk__in=kept)._raw_delete("default")
+    Job.objects.filter(pk=killed.pk).update(status="queued", stage="", finished_at=None)
+    run_with_children(killed)
+
+    assert killed.children.count() == 2500
+    assert kept <= set(killed.children.values_list("pk", flat=True))
+
+
+def test_seed_load_runs_real_jobs_when_asked(operator, django_capture_on_commit_callbacks):
+    parameters = {"mode": "jobs", "count": 12, "seed": 1}
+    job, _ = services.create_job(kind="seed_load", parameters=parameters, user=operator)
+    again, _ = services.create_job(kind="seed_load", parameters=parameters, user=operator)
+
+    run_with_children(job)
+    run_with_children(again)
+
+    assert job.result == {"jobs": 12, "succeeded": 12}
+    values = [child.result["value"] for child in job.children.order_by("key")]
+    assert values == [child.result["value"] for child in again.children.order_by("key")]
+    assert len(set(values)) == 12
+
+
+@pytest.mark.parametrize(
+    ("broken", "named"),
+    [("_vector_distance", "vector distance"), ("_clock", "clock"), ("_disk", "disk"), ("_cache_round_trip", "cache")],
+)
+def test_self_check_fails_and_names_what_is_broken(operator, monkeypatch, broken, named):
+    def fail():
+        raise RuntimeError("broken on purpose")
+
+    monkeypatch.setattr(self_check, broken, fail)
+    job, _ = services.create_job(kind="self_check", parameters={}, user=operator)
+
+    run_with_children(job)
+
+    assert (job.status, job.error_code) == ("failed", "self_check_failed")
+    assert named in job.error_message
+    assert job.events.filter(level="error", text__contains="broken on purpose").exists()
+
+
+def test_self_check_notices_a_cache_that_keeps_what_was_deleted(monkeypatch):
+    monkeypatch.setattr(cache, "delete", lambda key: True)
+
+    with pytest.raises(RuntimeError, match="deleted"):
+        self_check._cache_round_trip()
+
+
+def test_self_check_notices_a_clock_that_is_off(monkeypatch, db):
+    real = timezone.now
+    monkeypatch.setattr(self_check.timezone, "now", lambda: real() + self_check.MAX_CLOCK_DIFFERENCE * 2)
+
+    with pytest.raises(RuntimeError, match="NTP"):
+        self_check._clock()
+
+
+def test_self_check_notices_a_full_disk(monkeypatch):
+    monkeypatch.setattr(self_check, "MIN_FREE_BYTES", 1 << 60)
+
+    with pytest.raises(RuntimeError, match="GiB free"):
+        self_check._disk()
