@@ -4,6 +4,7 @@ import logging
 from uuid import UUID
 
 from celery import shared_task
+from celery.exceptions import SoftTimeLimitExceeded
 from kombu.exceptions import OperationalError
 from redis.exceptions import RedisError
 
@@ -17,7 +18,7 @@ logger = logging.getLogger(__name__)
 @shared_task(name="environments.tasks.run_job", acks_late=True, reject_on_worker_lost=True, ignore_result=True)
 def run_job(*, job_code: str) -> None:
     """Runs the job with that code if it is there to be claimed."""
-    services.execute_job(job_code=UUID(job_code), send=send_job)
+    services.execute_job(job_code=UUID(job_code), send=send_job, interruption=SoftTimeLimitExceeded)
 
 
 @shared_task(name="environments.tasks.sweep_jobs", ignore_result=True, soft_time_limit=60, time_limit=90)

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 
+import psycopg
 import pytest
 from django.conf import settings
 from django.core.cache import cache
@@ -19,6 +20,15 @@ def pytest_configure(config: pytest.Config) -> None:
     """Starts PostgreSQL and Valkey, or joins those that another process of this run has started."""
     os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "1")  # Playwright runs an event loop in the test's thread
     settings.EMBEDDED_SERVICES.acquire()
+    if len(settings.EMBEDDED_SERVICES.holders) == 1:
+        _drop_databases_of_killed_runs()
+
+
+def _drop_databases_of_killed_runs() -> None:
+    with psycopg.connect(settings.EMBEDDED_SERVICES.database_url, autocommit=True) as connection:
+        names = connection.execute("SELECT datname FROM pg_database WHERE datname LIKE 'test\\_%'").fetchall()
+        for (name,) in names:
+            connection.execute(psycopg.sql.SQL("DROP DATABASE IF EXISTS {}").format(psycopg.sql.Identifier(name)))
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

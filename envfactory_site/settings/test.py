@@ -1,9 +1,11 @@
 """The suite: real PostgreSQL and Valkey under var/test, made for speed, apart from those of `make run`."""
 
+import os
+
+from envfactory_site.settings import env
 from envfactory_site.settings.base import *  # noqa: F403
 from envfactory_site.settings.base import BASE_DIR, REST_FRAMEWORK, caches, databases
 from environments.adapters.embedded import EmbeddedServices
-from envfactory_site.settings import env
 
 VAR_DIR = BASE_DIR / "var" / "test"
 STATIC_ROOT = None
@@ -12,6 +14,8 @@ ALLOWED_HOSTS = ["testserver", "127.0.0.1", "localhost"]
 
 EMBEDDED_SERVICES = EmbeddedServices(VAR_DIR, durable=False)
 DATABASES = databases(dict(EMBEDDED_SERVICES.database))
+# Two runs in one checkout, such as `make test` and an editor's, have databases of their own.
+DATABASES["default"]["TEST"] = {"NAME": f"test_envfactory_{os.getpid()}"}
 if name := env.text("TEST_DATABASE_NAME"):
     DATABASES["default"]["NAME"] = name  # a server process that a test started, on the test's own database
 CACHES = caches(EMBEDDED_SERVICES.redis_url)

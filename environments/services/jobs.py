@@ -17,7 +17,8 @@ from uuid import UUID
 
 import numpy as np
 from django.conf import settings
-from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
+from django.db import Error as DatabaseFault
+from django.db import InterfaceError, OperationalError, connection, transaction
 from django.db.models.functions import Now
 
 from environments.core.errors import (
@@ -129,6 +130,10 @@ def _cancel_tree(job: Job) -> None:
     # The parent first: a woken parent would otherwise collect the half that finished.
     if not job.cancel_unclaimed():
         job.request_cancel()
+    _cancel_children(job)
+
+
+def _cancel_children(job: Job) -> None:
     for child in job.children.unfinished().order_by("pk"):
         _cancel_tree(child)
 
@@ -144,13 +149,18 @@ def retry_job(*, job: Job, user: User, send: Sender, address: str | None = None)
     with transaction.atomic():
         if not job.requeue():
             raise StaleStateError("Only a failed or cancelled job can be tried again.")
-        for child in job.children.filter(status__in=(Job.Status.FAILED, Job.Status.CANCELLED)).order_by("pk"):
-            if child.requeue():
-                transaction.on_commit(partial(send, child.code))
+        _requeue_children(job, send)
         record_audit(actor=user, action="job.retry", subject_kind="job", subject_code=str(job.code), address=address)
         transaction.on_commit(partial(send, job.code))
     job.refresh_from_db()
     return job
+
+
+def _requeue_children(job: Job, send: Sender) -> None:
+    for child in job.children.filter(status__in=(Job.Status.FAILED, Job.Status.CANCELLED)).order_by("pk"):
+        if child.requeue():
+            _requeue_children(child, send)
+            transaction.on_commit(partial(send, child.code))
 
 
 def _require_permission(job: Job, user: User) -> None:
@@ -159,10 +169,15 @@ def _require_permission(job: Job, user: User) -> None:
         raise PermissionDeniedError(f"Jobs of kind {job.kind} need the permission {permission}.")
 
 
-def execute_job(*, job_code: UUID, send: Sender) -> None:
+def execute_job(*, job_code: UUID, send: Sender, interruption: type[Exception] | tuple[()] = ()) -> None:
     """Claims the job and runs its kind; does nothing if the job is not there to be claimed.
 
     Called at least once for each job, perhaps twice at the same time; the claim decides.
+
+    Args:
+        job_code: The job.
+        send: Puts jobs on their queues.
+        interruption: What the worker raises in the run when its soft time limit is over.
     """
     job = Job.objects.claim(job_code, worker=f"{socket.gethostname()}:{os.getpid()}")
     if job is None:
@@ -171,7 +186,7 @@ def execute_job(*, job_code: UUID, send: Sender) -> None:
     logger.info("event=job_started job=%s kind=%s attempt=%d", job.code, job.kind, job.attempt)
     start = time.monotonic()
     with _Heart(job) as heart:
-        _run(job, _Context(job, send, heart))
+        _run(job, _Context(job, send, heart), interruption)
     logger.info("event=job_ended job=%s status=%s seconds=%.2f", job.code, job.status, time.monotonic() - start)
     if job.status == Job.Status.WAITING:
         _wake(job, send)
@@ -179,18 +194,20 @@ def execute_job(*, job_code: UUID, send: Sender) -> None:
         _wake(Job.objects.get(pk=job.parent_id), send)
 
 
-def _run(job: Job, context: "_Context") -> None:
+def _run(job: Job, context: "_Context", interruption: type[Exception] | tuple[()]) -> None:
     """Runs the kind once and writes how it ended; every outcome but a bug in this function is a state of the row."""
     try:
         context.check_cancelled(at_once=True)
         result = job_kind(job.kind).run(context)
         context.flush_progress()
         if isinstance(result, Waiting):
+            context.check_cancelled(at_once=True)
             job.wait_for_children()
         else:
             job.finish(Job.Status.SUCCEEDED, result=result)
     except JobCancelledError:
         job.finish(Job.Status.CANCELLED)
+        _cancel_children(job)  # those that it spawned after the wish was uttered
     except JobLostError:
         logger.warning("event=job_lost job=%s attempt=%d", job.code, job.attempt)
     except (TransientError, OperationalError, InterfaceError) as error:
@@ -199,11 +216,13 @@ def _run(job: Job, context: "_Context") -> None:
         _release_or_fail(job, code=getattr(error, "code", "database"), message=str(error))
     except EnvFactoryError as error:
         job.finish(Job.Status.FAILED, error_code=error.code, error_message=str(error))
-    except Exception as error:
-        # A worker survives the bugs of a kind; celery's SoftTimeLimitExceeded comes here too, by its name.
+    except interruption:
+        seconds = job_kind(job.kind).soft_seconds
+        job.finish(Job.Status.FAILED, error_code="timed_out", error_message=f"It took longer than {seconds} s.")
+    except Exception as error:  # a worker survives the bugs of a kind
         logger.exception("event=job_failed job=%s kind=%s", job.code, job.kind)
-        code = "timed_out" if type(error).__name__ == "SoftTimeLimitExceeded" else "internal_error"
-        job.finish(Job.Status.FAILED, error_code=code, error_message=f"{type(error).__name__}: {error}"[:2000])
+        message = f"{type(error).__name__}: {error}"[:2000]
+        job.finish(Job.Status.FAILED, error_code="internal_error", error_message=message)
 
 
 def _release_or_fail(job: Job, *, code: str, message: str) -> bool:
@@ -274,7 +293,7 @@ class _Heart(threading.Thread):
             while not self.is_lost and not self._stop_event.wait(settings.JOB_HEARTBEAT_SECONDS):
                 try:
                     self.is_lost = not self._job.beat()
-                except DatabaseError:
+                except DatabaseFault:
                     logger.warning("event=heartbeat_missed")
                     connection.close()
         finally:

@@ -156,6 +156,22 @@ def test_error_ends_the_job_with_its_code(register, sent, error, code):
     assert str(error) in job.error_message
 
 
+def test_interrupted_run_has_timed_out(register, sent):
+    class Interrupted(Exception):  # noqa: N818 - as a worker's own, which is not named an error either
+        pass
+
+    def work(context):
+        raise Interrupted
+
+    register(work)
+    job = start("example")
+
+    services.execute_job(job_code=job.code, send=sent, interruption=Interrupted)
+
+    job.refresh_from_db()
+    assert (job.status, job.error_code) == ("failed", "timed_out")
+
+
 def test_result_that_is_not_json_fails_the_job(register, sent):
     register(lambda context: {"a set": {1}})
 
@@ -341,6 +357,22 @@ def test_cancelling_a_parent_cancels_its_children(family, operator, sent, django
     assert job.status == "cancelled"
     states = {child.key: (child.status, child.is_cancelling) for child in job.children.all()}
     assert states == {"a": ("running", True), "b": ("cancelled", False), "c": ("cancelled", False)}
+
+
+def test_child_spawned_after_the_wish_to_cancel_is_cancelled_too(register, operator, sent):
+    def parent(context):
+        services.cancel_job(job=Job.objects.get(code=context.job_code), user=operator)
+        context.spawn("child", {}, key="late")
+        return WAITING
+
+    register(parent, "parent")
+    register(lambda context: None, "child", is_startable=False)
+    job = start("parent", operator)
+
+    run(job, sent)
+
+    assert job.children.get().status == "cancelled"
+    assert job.status == "cancelled"
 
 
 def test_retrying_a_parent_runs_only_what_did_not_succeed(family, operator, sent, django_capture_on_commit_callbacks):
