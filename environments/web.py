@@ -9,7 +9,7 @@ from functools import wraps
 from typing import Any, TypeVar, cast
 
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.cache import patch_vary_headers
@@ -103,11 +103,17 @@ def render_page(
     return response
 
 
+class HttpResponseSeeOther(HttpResponseRedirect):
+    """A redirect that every browser follows with a GET."""
+
+    status_code = 303
+
+
 def redirect_after(request: HttpRequest, url: str) -> HttpResponse:
     """Sends the person on after a change: a 303 for a browser, `HX-Redirect` for htmx."""
     if request.headers.get("HX-Request") == "true":
         return HttpResponse(status=204, headers={"HX-Redirect": url})
-    return HttpResponse(status=303, headers={"Location": url})
+    return HttpResponseSeeOther(url)
 
 
 def permission_required(permission: Permission) -> Callable[[View], View]:

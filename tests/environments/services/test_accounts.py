@@ -118,7 +118,7 @@ def test_role_change_by_update_fields_changes_the_flags_too(admin):
     admin.save(update_fields=["role"])
 
     admin.refresh_from_db()
-    assert not (admin.is_superuser or admin.is_staff)
+    assert (admin.is_superuser, admin.is_staff) == (False, False)
 
 
 def test_inactive_person_may_nothing(admin):
