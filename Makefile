@@ -59,10 +59,10 @@ reset: ## Delete var/: every row, file and embedded service of this checkout (as
 # --- Prove ------------------------------------------------------------------------------------------------------------
 
 test: $(VENV)/.dev chromium ## Run the whole suite but the long sizes, browser tests too
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --durations=10 -m "not slow" $(TESTS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --durations=10 -m "not slow" $(TESTS)
 
 test-full: $(VENV)/.dev chromium ## Run everything, the long sizes too
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --durations=20 $(TESTS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --durations=20 $(TESTS)
 
 .PHONY: chromium
 chromium:
@@ -100,8 +100,9 @@ schema-check: $(VENV)/.base ## Check that docs/openapi.yaml is what the code say
 checks: lint types imports migrations schema-check ## All checks that are not tests
 
 lock: ## Write requirements/*.txt anew (needs uv)
-	set -e; for extra in base dev embed train; do \
-		case $$extra in base) more=;; dev) more="--group dev";; *) more="--extra $$extra";; esac; \
+	set -e; for lock in server base dev embed train; do \
+		case $$lock in server) more=;; base) more="--extra local";; dev) more="--extra local --group dev";; \
+			*) more="--extra $$lock";; esac; \
 		uv pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --generate-hashes --no-header \
-			--no-annotate --no-emit-package torch --no-emit-package triton pyproject.toml --extra local $$more \
-			-o requirements/$$extra.txt; done
+			--no-annotate --no-emit-package torch --no-emit-package triton pyproject.toml $$more \
+			-o requirements/$$lock.txt; done

@@ -1,14 +1,17 @@
 """The admin site: people, tokens, jobs, and the append-only rows to read."""
 
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
+from django.contrib.admin.forms import AdminAuthenticationForm
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.models import Group
 from django.db import models
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
 
+from environments.forms import LoginForm
 from environments.models import ApiToken, AuditEvent, Decision, Job, JobEvent, User
 from environments.services import record_audit
 
@@ -24,6 +27,13 @@ if TYPE_CHECKING:  # generic to the type checker only
 else:
     ModelAdmin = admin.ModelAdmin
     BaseUserAdmin = DjangoUserAdmin
+
+
+class AdminLoginForm(LoginForm, AdminAuthenticationForm):
+    """The admin site's own log-in page, under the same limit on attempts as the console's."""
+
+
+admin.site.login_form = AdminLoginForm
 
 
 class ReadOnlyAdmin(ModelAdmin):
@@ -68,13 +78,24 @@ class UserAdmin(BaseUserAdmin):
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
         """Saves and audits."""
         super().save_model(request, obj, form, change)
+        detail = {"fields": sorted(form.changed_data), "role": obj.role}
+        self._audit(request, "user.change" if change else "user.create", obj, detail)
+
+    def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:
+        """The page that sets another person's password; it does not pass through `save_model`."""
+        response = super().user_change_password(request, id, form_url)
+        if request.method == "POST" and response.status_code == HTTPStatus.FOUND:
+            self._audit(request, "user.change_password", User.objects.get(pk=id), {})
+        return response
+
+    def _audit(self, request: HttpRequest, action: str, subject: User, detail: dict[str, Any]) -> None:
         assert isinstance(request.user, User)  # noqa: S101 - the admin site lets nobody else in
         record_audit(
             actor=request.user,
-            action="user.change" if change else "user.create",
+            action=action,
             subject_kind="user",
-            subject_code=str(obj.code),
-            detail={"fields": sorted(form.changed_data), "role": obj.role},
+            subject_code=str(subject.code),
+            detail=detail,
             address=request.META.get("REMOTE_ADDR"),
         )
 

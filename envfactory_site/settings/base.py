@@ -10,6 +10,7 @@ from envfactory_site import __version__
 from envfactory_site.settings import env
 
 ENVFACTORY_VERSION = __version__
+ENVFACTORY_COMMIT = env.text("ENVFACTORY_COMMIT")
 BASE_DIR = Path(__file__).resolve().parents[2]
 VAR_DIR = Path(env.text("VAR_DIR", str(BASE_DIR / "var"))).resolve()
 
@@ -42,6 +43,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -49,7 +51,6 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
-    "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
 ]
 
@@ -134,11 +135,11 @@ def caches(redis_url: str) -> dict[str, Any]:
 
 # --- Jobs -------------------------------------------------------------------------------------------------------------
 
-JOB_HEARTBEAT_SECONDS = env.number("JOB_HEARTBEAT_SECONDS", 5)
-JOB_STALE_SECONDS = env.number("JOB_STALE_SECONDS", 30)
-JOB_RESEND_SECONDS = env.number("JOB_RESEND_SECONDS", 600)
+JOB_HEARTBEAT_SECONDS = env.number("JOB_HEARTBEAT_SECONDS", 5, minimum=1)
+JOB_STALE_SECONDS = env.number("JOB_STALE_SECONDS", 30, minimum=1)
+JOB_RESEND_SECONDS = env.number("JOB_RESEND_SECONDS", 600, minimum=1)
 JOB_RETRY_SECONDS = env.number("JOB_RETRY_SECONDS", 5)
-JOB_SWEEP_SECONDS = env.number("JOB_SWEEP_SECONDS", 5)
+JOB_SWEEP_SECONDS = env.number("JOB_SWEEP_SECONDS", 5, minimum=1)
 JOB_SWEEP_SENDS = 1000
 
 CELERY_ACCEPT_CONTENT = ["json"]
@@ -170,7 +171,7 @@ CELERY_BEAT_SCHEDULE_FILENAME = str(VAR_DIR / "beat-schedule")
 # --- Pages ------------------------------------------------------------------------------------------------------------
 
 STATIC_URL = "/static/"
-STATIC_ROOT: Path | None = VAR_DIR / "static"
+STATIC_ROOT: Path | None = Path(env.text("STATIC_ROOT", str(VAR_DIR / "static"))).resolve()
 STATICFILES_DIRS = [BASE_DIR / "static"]
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
 
@@ -192,6 +193,7 @@ SECURE_REFERRER_POLICY = "same-origin"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SAMESITE = "Lax"
+CSRF_FAILURE_VIEW = "envfactory_site.views.csrf_failure"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 2**20
 
 # --- API --------------------------------------------------------------------------------------------------------------
@@ -208,9 +210,9 @@ REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_FILTER_BACKENDS": ["environments.api.filters.StrictFilterBackend"],
     "DEFAULT_THROTTLE_CLASSES": ["environments.api.throttling.MethodThrottle"],
     "DEFAULT_THROTTLE_RATES": {
-        "login": env.text("THROTTLE_LOGIN", "10/min"),
-        "read": env.text("THROTTLE_READ", "1200/min"),
-        "write": env.text("THROTTLE_WRITE", "240/min"),
+        "login": env.rate("THROTTLE_LOGIN", "10/min"),
+        "read": env.rate("THROTTLE_READ", "1200/min"),
+        "write": env.rate("THROTTLE_WRITE", "240/min"),
     },
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "DEFAULT_VERSIONING_CLASS": None,

@@ -1,8 +1,9 @@
 """Typed readers of the environment; a secret may be given as `<NAME>_FILE` instead."""
 
 import os
+import re
 from pathlib import Path
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -22,6 +23,8 @@ def text(name: str, default: str = "") -> str:
         return Path(file).read_text(encoding="utf-8").strip()
     except OSError as error:
         raise ImproperlyConfigured(f"{name}_FILE names {file}, which can't be read: {error.strerror}.") from error
+    except UnicodeDecodeError:  # without the cause, which shows what is in the file
+        raise ImproperlyConfigured(f"{name}_FILE names {file}, which is not text in UTF-8.") from None
 
 
 def boolean(name: str, default: bool) -> bool:
@@ -40,17 +43,32 @@ def boolean(name: str, default: bool) -> bool:
     raise ImproperlyConfigured(f"{name}={value!r} is neither true nor false.")
 
 
-def number(name: str, default: int) -> int:
+def number(name: str, default: int, *, minimum: int = 0) -> int:
     """A whole number.
 
     Raises:
-        ImproperlyConfigured: If it is none.
+        ImproperlyConfigured: If it is none, or is below the minimum.
     """
     value = text(name)
     try:
-        return int(value) if value else default
+        found = int(value) if value else default
     except ValueError as error:
         raise ImproperlyConfigured(f"{name}={value!r} is not a whole number.") from error
+    if found < minimum:
+        raise ImproperlyConfigured(f"{name}={value!r} is below {minimum}.")
+    return found
+
+
+def rate(name: str, default: str) -> str:
+    """How often something may be done, such as `10/min`.
+
+    Raises:
+        ImproperlyConfigured: If it is not a number, a slash and one of s, min, hour, day.
+    """
+    value = text(name, default)
+    if not re.fullmatch(r"[1-9][0-9]*/(s|sec|second|m|min|minute|h|hour|d|day)", value):
+        raise ImproperlyConfigured(f"{name}={value!r} is not a rate such as 10/min.")
+    return value
 
 
 def words(name: str) -> list[str]:
@@ -62,18 +80,22 @@ def database(url: str) -> dict[str, str | dict[str, str]]:
     """Django's database settings for `postgresql://user:password@host:port/name?option=value`.
 
     Raises:
-        ImproperlyConfigured: If the scheme or the name is missing.
+        ImproperlyConfigured: If the scheme, the name or the port is missing or wrong.
     """
-    parts = urlsplit(url)
+    message = "DATABASE_URL must look like postgresql://user:password@host:5432/name."
+    parts, port = _split(url, message)
     if parts.scheme not in {"postgres", "postgresql"} or not parts.path.strip("/"):
-        raise ImproperlyConfigured("DATABASE_URL must look like postgresql://user:password@host:5432/name.")
+        raise ImproperlyConfigured(message)
     options = dict(parse_qsl(parts.query))
+    host = parts.hostname or ""
+    if "%" in host:  # a socket's directory, which `hostname` has put in lower case
+        host = unquote(parts.netloc.rpartition("@")[2].partition(":")[0])
     return {
         "NAME": unquote(parts.path.strip("/")),
         "USER": unquote(parts.username or ""),
         "PASSWORD": unquote(parts.password or ""),
-        "HOST": options.pop("host", "") or parts.hostname or "",
-        "PORT": str(parts.port or ""),
+        "HOST": options.pop("host", "") or host,
+        "PORT": options.pop("port", "") or str(port or ""),
         "OPTIONS": options,
     }
 
@@ -82,19 +104,40 @@ def redis_address(url: str, *, database_number: int) -> str:
     """The same server with another database number, as redis-py takes it.
 
     Raises:
-        ImproperlyConfigured: If the scheme is none of redis, rediss, unix.
+        ImproperlyConfigured: If the scheme is none of redis, rediss, unix, or the port is wrong.
     """
-    parts = urlsplit(url)
+    parts = _redis_parts(url)
+    # A number among the options would win over the one in the path.
+    options = [(name, value) for name, value in parse_qsl(parts.query) if name != "db"]
     if parts.scheme == "unix":
-        return f"unix://{parts.path}?db={database_number}"
-    if parts.scheme in {"redis", "rediss"}:
-        return parts._replace(path=f"/{database_number}").geturl()
-    raise ImproperlyConfigured("REDIS_URL must start with redis://, rediss:// or unix://.")
+        return f"unix://{parts.netloc}{parts.path}?{urlencode([*options, ('db', database_number)])}"
+    return parts._replace(path=f"/{database_number}", query=urlencode(options)).geturl()
 
 
 def broker_address(url: str, *, database_number: int) -> str:
-    """The same server as Celery takes it."""
-    parts = urlsplit(url)
+    """The same server as Celery takes it.
+
+    Raises:
+        ImproperlyConfigured: As for `redis_address`.
+    """
+    parts = _redis_parts(url)
     if parts.scheme == "unix":
-        return f"redis+socket://{parts.path}?virtual_host={database_number}"
+        return f"redis+socket://{parts.netloc}{parts.path}?virtual_host={database_number}"
     return redis_address(url, database_number=database_number)
+
+
+def _redis_parts(url: str) -> SplitResult:
+    message = "REDIS_URL must look like redis://:password@host:6379, rediss://… or unix:///path/of/the.sock."
+    parts, _port = _split(url, message)
+    if parts.scheme not in {"redis", "rediss", "unix"}:
+        raise ImproperlyConfigured(message)
+    return parts
+
+
+def _split(url: str, message: str) -> tuple[SplitResult, int | None]:
+    """The parts and the port; else the message alone, as the cause would show the address and its password."""
+    try:
+        parts = urlsplit(url)
+        return parts, parts.port
+    except ValueError:
+        raise ImproperlyConfigured(message) from None

@@ -18,8 +18,12 @@ DATABASES = databases(dict(EMBEDDED_SERVICES.database))
 DATABASES["default"]["TEST"] = {"NAME": f"test_envfactory_{os.getpid()}"}
 if name := env.text("TEST_DATABASE_NAME"):
     DATABASES["default"]["NAME"] = name  # a server process that a test started, on the test's own database
+# A database for each process of the suite (gw0, gw1, …): clearing a cache empties the database, others' keys too.
+WORKER = env.text("PYTEST_XDIST_WORKER")
 CACHES = caches(EMBEDDED_SERVICES.redis_url)
-CACHES["default"]["KEY_PREFIX"] = env.text("PYTEST_XDIST_WORKER")
+CACHES["default"]["LOCATION"] = env.redis_address(
+    EMBEDDED_SERVICES.redis_url, database_number=1 + int(WORKER[2:]) % 14 if WORKER else 15
+)
 CELERY_BROKER_URL = env.broker_address(EMBEDDED_SERVICES.redis_url, database_number=0)
 CELERY_BEAT_SCHEDULE_FILENAME = str(VAR_DIR / "beat-schedule")
 

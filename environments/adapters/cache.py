@@ -1,7 +1,7 @@
 """The cache, which may be lost at any time without a request failing."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from django.core.cache.backends.base import DEFAULT_TIMEOUT
@@ -51,6 +51,32 @@ class ResilientRedisCache(RedisCache):
     def incr(self, key: Any, delta: int = 1, version: int | None = None) -> int:
         """Adds to a number."""
         return int(self._either("incr", key, delta, version))
+
+    def touch(self, key: Any, timeout: float | None = DEFAULT_TIMEOUT, version: int | None = None) -> bool:
+        """Gives the key a new time to live."""
+        return bool(self._either("touch", key, timeout, version))
+
+    def has_key(self, key: Any, version: int | None = None) -> bool:
+        """Whether the key is there."""
+        return bool(self._either("has_key", key, version))
+
+    def get_many(self, keys: Iterable[Any], version: int | None = None) -> dict[Any, Any]:
+        """Returns the values of those keys that are there."""
+        return dict(self._either("get_many", list(keys), version))
+
+    def set_many(
+        self, data: Mapping[Any, Any], timeout: float | None = DEFAULT_TIMEOUT, version: int | None = None
+    ) -> list[Any]:
+        """Sets the values; returns the keys that failed, which are none."""
+        return list(self._either("set_many", data, timeout, version))
+
+    def delete_many(self, keys: Iterable[Any], version: int | None = None) -> None:
+        """Deletes the keys."""
+        self._either("delete_many", list(keys), version)
+
+    def clear(self) -> None:
+        """Deletes everything."""
+        self._either("clear")
 
     def ping(self) -> str:
         """The server's version; raises if it can't be reached.

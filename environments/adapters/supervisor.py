@@ -64,6 +64,7 @@ class Supervisor:
                 logger.error(
                     "event=process_died name=%s status=%d restart_in=%.0fs", child.name, child.process.returncode, delay
                 )
+                _signal_session(child.process, signal.SIGKILL)  # its children, beside which a new one must not run
                 child.process, child.restart_at = None, now + delay
             if child.process is None and now >= child.restart_at:
                 self._launch(child)

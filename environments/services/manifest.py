@@ -14,7 +14,7 @@ def run_manifest() -> dict[str, str | None]:
     """Versions of the code and of the libraries on which bytes depend; None for what is not installed."""
     return {
         "envfactory": settings.ENVFACTORY_VERSION,
-        "commit": _commit(settings.BASE_DIR),
+        "commit": settings.ENVFACTORY_COMMIT or _commit(settings.BASE_DIR),
         "python": platform.python_version(),
         "platform": platform.platform(),
         "django": _version("django"),

@@ -13,7 +13,7 @@ from environments.models import Job, JobEvent, User
 from environments.services import record_audit
 from tests.factories.environments import PASSWORD, JobFactory, UserFactory
 
-pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("e2e"), pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 
 AXE = Path(__file__).parent / "vendor" / "axe-core-4.14.1.min.js"
 RUN_AXE = "() => axe.run().then((found) => found.violations.map((rule) => [rule.id, rule.impact, rule.nodes[0].html]))"

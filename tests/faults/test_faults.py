@@ -11,7 +11,7 @@ import pytest
 from environments.adapters.embedded import EmbeddedServices
 from tests.faults.conftest import Installation
 
-pytestmark = [pytest.mark.kill, pytest.mark.xdist_group("kill")]
+pytestmark = [pytest.mark.kill]
 ROWS = 20_000
 
 

@@ -24,8 +24,6 @@ from environments.adapters.embedded import EmbeddedServiceError, EmbeddedService
 from environments.adapters.embedded.account import Account
 from environments.adapters.embedded.processes import package_directory, wait_until
 
-pytestmark = pytest.mark.xdist_group("embedded")
-
 ROOT = Path(environments.__file__).parent.parent
 # Holds a lease until its input ends, as a terminal with `manage.py run` does.
 HOLDER = """

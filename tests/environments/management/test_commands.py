@@ -30,7 +30,6 @@ def var(tmp_path: Path) -> Path:
     return directory
 
 
-@pytest.mark.xdist_group("kill")
 def test_demo_runs_its_jobs_and_prints_each_password_once(var):
     first = manage(var, "demo", "--no-serve")
 
@@ -51,7 +50,6 @@ def test_demo_runs_its_jobs_and_prints_each_password_once(var):
     assert checked.stdout.strip().endswith("True")
 
 
-@pytest.mark.xdist_group("kill")
 def test_services_stay_up_between_start_and_stop(var):
     assert manage(var, "services", "start").stdout.count("up, pid") == 2
     assert manage(var, "migrate", "--verbosity", "0").returncode == 0
