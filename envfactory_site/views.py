@@ -50,8 +50,11 @@ ERRORS_OF_REQUESTS = [
     ("csrf_failed", 403, _("The form's security token is out of date."), _("Reload the page and send it again.")),
     ("not_found", 404, _("Nothing has this address or code."), _("Check it; start again from a list.")),
     ("method_not_allowed", 405, _("The address does not take this method."), _("See Allow in the answer.")),
+    ("not_acceptable", 406, _("The answer is to be of a type that is not to be had."), _("Accept application/json.")),
+    ("payload_too_large", 413, _("The body is larger than a request may be."), _("Send less in one request.")),
     ("unsupported_media_type", 415, _("The body has another type than JSON."), _("Send application/json.")),
     ("throttled", 429, _("Too many requests in a short time."), _("Wait as long as Retry-After says.")),
+    ("unavailable", 503, _("The database can't be reached."), _("Try again in a few seconds.")),
     ("internal_error", 500, _("A fault of the program."), _("Try again; then report time and address.")),
 ]
 

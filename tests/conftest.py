@@ -1,12 +1,18 @@
-"""Real services for the whole suite, and the people that tests need."""
+"""Real services for the whole suite, a console that serves the test database, and the people that tests need."""
 
 import os
+import socket
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 
+import httpx
 import psycopg
 import pytest
 from django.conf import settings
 from django.core.cache import cache
+from django.db import connection
 from django.test import Client
 from rest_framework.test import APIClient
 
@@ -14,6 +20,8 @@ from environments.core.access import Scope
 from environments.models import User
 from environments.services import create_api_token
 from tests.factories.environments import UserFactory
+
+READY_SECONDS = 30
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -76,3 +84,40 @@ def api(operator: User) -> APIClient:
     client = APIClient()
     client.credentials(HTTP_AUTHORIZATION=f"Bearer {issued.key}")
     return client
+
+
+@pytest.fixture(scope="session")
+def console_server(django_db_setup: None) -> Iterator[str]:
+    """Address of a console that serves the test database."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    environment = {
+        **os.environ,
+        "DJANGO_SETTINGS_MODULE": "envfactory_site.settings.test",
+        "TEST_DATABASE_NAME": connection.settings_dict["NAME"],
+    }
+    command = [
+        sys.executable, "-m", "uvicorn", "envfactory_site.asgi:application", "--port", str(port),
+        "--log-level", "warning", "--timeout-graceful-shutdown", "1",
+    ]  # fmt: skip
+    process = subprocess.Popen(command, cwd=settings.BASE_DIR, env=environment)
+    address = f"http://127.0.0.1:{port}"
+    try:
+        _wait_until_ready(address, process)
+        yield address
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+def _wait_until_ready(address: str, process: "subprocess.Popen[bytes]") -> None:
+    deadline = time.monotonic() + READY_SECONDS
+    while time.monotonic() < deadline:
+        assert process.poll() is None, "uvicorn ended"
+        try:
+            if httpx.get(f"{address}/healthz").status_code == 200:
+                return
+        except httpx.TransportError:
+            time.sleep(0.1)
+    raise AssertionError("the console did not become ready")

@@ -36,7 +36,8 @@ def test_every_endpoint_is_in_the_api_document():
     paths = yaml.safe_load(read("openapi.yaml"))["paths"]
     text = read("api.md")
 
-    missing = [path for path in paths if path not in text]
+    short = {path: path.removeprefix("/api/v1").replace("{", "<").replace("}", ">") for path in paths}
+    missing = [path for path, written in short.items() if written not in text]
 
     assert len(paths) > 10
     assert missing == []

@@ -10,6 +10,7 @@ from typing import Any, Final, Literal, Protocol
 from uuid import UUID
 
 import jsonschema_rs
+from jsonschema_rs import ValidationErrorKind
 
 from environments.core.access import Permission
 from environments.core.errors import FieldError, InvalidInputError, UnknownJobKindError
@@ -140,11 +141,16 @@ class JobKind:
         filled = {name: schema["default"] for name, schema in properties.items() if "default" in schema}
         filled.update(parameters)
         faults = unstorable_strings(filled) or tuple(
-            FieldError(_pointer(error.instance_path), "invalid", error.message)
+            FieldError(_pointer(path), code, error.message)
             for error in self._validator.iter_errors(filled)
+            for code, path in _places(error)
         )
         if faults:
             raise InvalidInputError(f"The parameters of {self.name} do not fit its schema.", fields=faults)
+        for name, schema in properties.items():
+            # To JSON Schema 5.0 is an integer; to range() it is not.
+            if schema.get("type") == "integer" and isinstance(filled.get(name), float):
+                filled[name] = int(filled[name])
         return filled
 
 
@@ -196,6 +202,16 @@ def unstorable_strings(value: Any, path: tuple[str | int, ...] = ()) -> tuple[Fi
     return tuple(
         fault for key, step, item in pairs for part in (key, item) for fault in unstorable_strings(part, (*path, step))
     )
+
+
+def _places(error: jsonschema_rs.ValidationError) -> list[tuple[str, tuple[str | int, ...]]]:
+    """The fields that an error is about, each with its code; an absent or unknown field is named itself."""
+    path = tuple(error.instance_path)
+    if isinstance(error.kind, ValidationErrorKind.Required):
+        return [("required", (*path, error.kind.property))]
+    if isinstance(error.kind, ValidationErrorKind.AdditionalProperties):
+        return [("unknown", (*path, name)) for name in error.kind.unexpected]
+    return [("invalid", path)]
 
 
 def _pointer(path: Sequence[str | int]) -> str:

@@ -2,6 +2,7 @@
 
 from environments.models.accounts import ApiToken, AuditEvent, User, UserManager
 from environments.models.jobs import Job, JobEvent, JobEventQuerySet, JobQuerySet
+from environments.models.paging import LatePaginator
 from environments.models.review import Decision
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "JobEvent",
     "JobEventQuerySet",
     "JobQuerySet",
+    "LatePaginator",
     "User",
     "UserManager",
 ]

@@ -30,7 +30,7 @@ class JobQuerySet(models.QuerySet["Job"]):
 
     def unfinished(self) -> Self:
         """Queued, running or waiting."""
-        return self.exclude(status__in=Job.FINAL_STATUSES)
+        return self.filter(status__in=Job.UNFINISHED_STATUSES)  # in the words of the index job_unfinished
 
     def final(self) -> Self:
         """Succeeded, failed or cancelled."""
@@ -95,6 +95,7 @@ class Job(models.Model):
         FAILED = "failed", _("Failed")
         CANCELLED = "cancelled", _("Cancelled")
 
+    UNFINISHED_STATUSES = (Status.QUEUED, Status.RUNNING, Status.WAITING)
     FINAL_STATUSES = (Status.SUCCEEDED, Status.FAILED, Status.CANCELLED)
 
     code = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)

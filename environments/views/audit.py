@@ -3,14 +3,13 @@
 from typing import Any
 from uuid import UUID
 
-from django.core.paginator import Paginator
 from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.views.decorators.http import require_GET
 
 from environments.core.access import Permission
 from environments.forms import AuditFilterForm
-from environments.models import AuditEvent, Decision
+from environments.models import AuditEvent, Decision, LatePaginator
 from environments.web import HtmxHttpRequest, permission_required, render_page
 
 PAGE_SIZE = 100
@@ -32,7 +31,9 @@ def audit(request: HtmxHttpRequest) -> HttpResponse:
         rows = rows.filter(subject_code=_whole_code(wanted["subject"]))
     context = {
         "form": form,
-        "page": Paginator(rows.select_related("actor").order_by("-id"), PAGE_SIZE).get_page(request.GET.get("page")),
+        "page": LatePaginator(rows.select_related("actor").order_by("-id"), PAGE_SIZE).get_page(
+            request.GET.get("page")
+        ),
         "is_filtered": any(wanted.values()),
         "shows_decisions": shows_decisions,
     }

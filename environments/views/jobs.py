@@ -5,7 +5,6 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
@@ -17,7 +16,7 @@ from environments.core.access import Permission
 from environments.core.errors import InvalidInputError, PermissionDeniedError, StaleStateError
 from environments.core.jobs import JobKind, job_kinds
 from environments.forms import UNFINISHED, JobFilterForm, ParametersForm
-from environments.models import Job, JobQuerySet
+from environments.models import Job, JobQuerySet, LatePaginator
 from environments.views.job_page import curve_context, narrow, page_context
 from environments.web import HtmxHttpRequest, client_address, permission_required, redirect_after, render_page
 
@@ -40,7 +39,7 @@ def job_list(request: HtmxHttpRequest) -> HttpResponse:
     form.is_valid()
     sort = request.GET.get("sort", "-created")
     rows = _filtered(form.cleaned_data, request).order_by(*SORTS.get(sort, SORTS["-created"]))
-    page = Paginator(narrow(rows), PAGE_SIZE).get_page(request.GET.get("page"))
+    page = LatePaginator(narrow(rows), PAGE_SIZE).get_page(request.GET.get("page"))
     context = {
         "form": form,
         "page": page,

@@ -1,60 +1,15 @@
 """The console as a person meets it: uvicorn in a process of its own, and the system's Chromium."""
 
 import os
-import socket
-import subprocess
-import sys
-import time
 from collections.abc import Callable, Iterator
 
-import httpx
 import pytest
-from django.conf import settings
-from django.db import connection
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from environments.models import User
 from tests.factories.environments import PASSWORD
 
-READY_SECONDS = 30
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
-
-
-@pytest.fixture(scope="session")
-def console_server(django_db_setup: None) -> Iterator[str]:
-    """Address of a console that serves the test database."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    environment = {
-        **os.environ,
-        "DJANGO_SETTINGS_MODULE": "envfactory_site.settings.test",
-        "TEST_DATABASE_NAME": connection.settings_dict["NAME"],
-    }
-    command = [
-        sys.executable, "-m", "uvicorn", "envfactory_site.asgi:application", "--port", str(port),
-        "--log-level", "warning", "--timeout-graceful-shutdown", "1",
-    ]  # fmt: skip
-    process = subprocess.Popen(command, cwd=settings.BASE_DIR, env=environment)
-    address = f"http://127.0.0.1:{port}"
-    try:
-        _wait_until_ready(address, process)
-        yield address
-    finally:
-        process.terminate()
-        process.wait(20)
-
-
-def _wait_until_ready(address: str, process: "subprocess.Popen[bytes]") -> None:
-    deadline = time.monotonic() + READY_SECONDS
-    while time.monotonic() < deadline:
-        assert process.poll() is None, "uvicorn ended"
-        try:
-            if httpx.get(f"{address}/healthz").status_code == 200:
-                return
-        except httpx.TransportError:
-            time.sleep(0.1)
-    raise AssertionError("the console did not become ready")
 
 
 @pytest.fixture(scope="session")

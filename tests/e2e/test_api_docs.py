@@ -5,7 +5,7 @@ import pytest
 from environments.models import User
 from tests.environments.api.test_access import MATRIX
 
-pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("e2e")]
+pytestmark = [pytest.mark.e2e]
 
 
 def test_docs_show_every_operation_and_try_one(sign_in, operator: User, console_server: str) -> None:

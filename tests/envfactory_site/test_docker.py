@@ -32,6 +32,8 @@ SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 OWN = sorted(name for name, service in SERVICES.items() if "build" in service)
 SECRET_WORD = re.compile(r"SECRET|PASSWORD|TOKEN|_URL")
 HOST = "console.example.org"
+
+
 def instructions() -> list[tuple[str, str]]:
     """The Dockerfile's instructions, continuation lines joined."""
     text = re.sub(r"\\\n", " ", re.sub(r"(?m)^\s*#.*\n", "", (ROOT / "docker" / "Dockerfile").read_text()))
