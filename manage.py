@@ -17,7 +17,7 @@ def main() -> None:
     except ModuleNotFoundError as error:
         sys.exit(f"{error.name} is not installed: run `make setup`, then use .venv/bin/python.")
     # Commands that read no data run without starting a database.
-    without = {"help", "services", "makemigrations", "spectacular", "collectstatic", "compilemessages", "makemessages"}
+    without = {"help", "services", "spectacular", "collectstatic", "compilemessages", "makemessages"}
     needs_services = len(sys.argv) > 1 and sys.argv[1] not in without and not {"-h", "--help"} & set(sys.argv)
     embedded = getattr(settings, "EMBEDDED_SERVICES", None) if needs_services else None
     try:

@@ -7,10 +7,10 @@ import pytest
 import redis
 from kombu.exceptions import OperationalError
 
+from envfactory_site.celery import app
 from environments import jobs, tasks
 from environments.core.jobs import Queue, job_kind
 from environments.models import Job
-from envfactory_site.celery import app
 
 pytestmark = pytest.mark.django_db
 
