@@ -30,7 +30,7 @@ def test_viewer_may_not_and_a_rejection_needs_a_reason(viewer, reviewer):
     assert not Decision.objects.exists()
 
 
-def test_own_decision_can_be_replaced_and_anothers_only_by_a_lead(reviewer):
+def test_own_decision_can_be_replaced_and_that_of_another_only_by_a_lead(reviewer):
     first = record_decision(actor=reviewer, verdict="approve", **SUBJECT)
     colleague = UserFactory.create(role=User.Role.REVIEWER)
     lead = UserFactory.create(role=User.Role.REVIEWER, is_lead=True)
