@@ -12,7 +12,7 @@ from tests.factories.environments import PASSWORD
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # while it is open, an event loop runs in this thread, which other tests can't have
 def browser() -> Iterator[Browser]:
     chromium = os.environ.get("CHROMIUM") or "/usr/bin/chromium"
     with sync_playwright() as playwright:
