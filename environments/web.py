@@ -37,7 +37,7 @@ class NavigationItem:
         label: What it says (lazy translation allowed).
         icon: Name of a symbol in the icon sprite.
         url_name: The page's name; entries are current while the page's path starts with this one's.
-        order: Position; the rail of LOOK.md in tens, from Home 0 to Jobs 90, then Ledger 100, Audit 110, Settings 120.
+        order: Position, in tens: from Home 0 to Jobs 90; from 100 on below the line, such as Audit 110, Settings 120.
         permission: What a person needs to see it.
     """
 

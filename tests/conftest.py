@@ -1,9 +1,11 @@
 """Real services for the whole suite, a console that serves the test database, and the people that tests need."""
 
 import os
+import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 
@@ -22,10 +24,15 @@ from environments.services import create_api_token
 from tests.factories.environments import UserFactory
 
 READY_SECONDS = 30
+TEMPORARY = pytest.StashKey[str]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Starts PostgreSQL and Valkey, or joins those that another process of this run has started."""
+    if not hasattr(config, "workerinput"):
+        # Not pytest's own place, which every run of the same person closes again to others: as root, the servers that
+        # tests start there run as another account.
+        config.stash[TEMPORARY] = os.environ["PYTEST_DEBUG_TEMPROOT"] = tempfile.mkdtemp(prefix="envfactory-tests-")
     os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "1")  # Playwright runs an event loop in the test's thread
     settings.EMBEDDED_SERVICES.acquire()
     if len(settings.EMBEDDED_SERVICES.holders) == 1:
@@ -42,6 +49,8 @@ def _drop_databases_of_killed_runs() -> None:
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Lets go; the last process stops them."""
     settings.EMBEDDED_SERVICES.release()
+    if TEMPORARY in config.stash:
+        shutil.rmtree(config.stash[TEMPORARY], ignore_errors=True)
 
 
 @pytest.fixture(autouse=True)
