@@ -133,6 +133,11 @@ def caches(redis_url: str) -> dict[str, Any]:
     }
 
 
+# --- Sandbox ----------------------------------------------------------------------------------------------------------
+
+SANDBOX_ALLOW_UNSAFE = env.boolean("SANDBOX_ALLOW_UNSAFE", False)
+SANDBOX_REQUIRE_LANDLOCK = env.boolean("SANDBOX_REQUIRE_LANDLOCK", False)
+
 # --- Jobs -------------------------------------------------------------------------------------------------------------
 
 JOB_HEARTBEAT_SECONDS = env.number("JOB_HEARTBEAT_SECONDS", 5, minimum=1)

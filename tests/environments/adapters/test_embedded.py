@@ -215,7 +215,7 @@ def test_committed_rows_survive_when_postgres_is_killed_under_load(var):
             kill(*pids(embedded))
             started = time.monotonic()
             embedded.acquire()
-            assert time.monotonic() - started < 5
+            assert time.monotonic() - started < 60, "the busy backend would go on for minutes"
             writer.execute("SELECT 1")
         assert ask(embedded, "SELECT count(*) FROM kept") == 200
         assert len(pids(embedded)) == 1
