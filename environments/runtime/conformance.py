@@ -20,6 +20,7 @@ from environments.runtime.fuzz import CallFuzzer
 from environments.runtime.pack.model import CaseCall, Scenario, Tool
 from environments.runtime.records import CallRecord, CallStatus, ChangeKind, RowChange
 from environments.runtime.references import resolve
+from environments.runtime.sandbox.differential import find_differences
 from environments.runtime.schema import ResultValidator
 from environments.runtime.session import Call, Environment, Session, SessionError, Start, State, call_many
 from environments.runtime.tables import TableInfo
@@ -28,6 +29,9 @@ ID_SHIFT = 1_000
 MIN_COMPLETENESS = 0.99
 """Share of valid calls that must be answered or rejected by a declared code."""
 MAX_FINDINGS = 100
+MAX_LEAK_CALLS = 20
+NUM_LEAK_EPISODES = 10
+"""Other episodes that run in the worker before an episode is compared with one that runs alone."""
 
 
 class Check(StrEnum):
@@ -45,6 +49,7 @@ class Check(StrEnum):
     ISOLATION = "isolation"
     PROCESS = "process_determinism"
     RESTORE = "restore_determinism"
+    LEAK = "leak"
     SHIFTED_IDS = "shifted_ids"
     CLOSE = "close"
     COMPLETENESS = "completeness"
@@ -194,6 +199,7 @@ class _Checker:
                 self.add(Check.RESET, place, "the same calls after a reset led to another state")
             self._check_isolation(session, idle, scenario, made, played, place)
             self._check_process(Start(scenario.name), made, played, state, place)
+            self._check_leaks(scenario, made, place)
             self._check_shifted(scenario, rows, calls, played, place)
         finally:
             for one in (session, idle):
@@ -311,6 +317,21 @@ class _Checker:
         again = self._environment.play(start, made, ("state",))
         if self._compare(Check.PROCESS, place, played, again.records) and again.state != state:
             self.add(Check.PROCESS, place, "the same calls led to another state in another process")
+
+    def _check_leaks(self, scenario: Scenario, made: Sequence[Call], place: str) -> None:
+        """What one episode leaves for the next in a worker that is reused."""
+        environment = self._environment
+        for difference in find_differences(
+            environment.players,
+            environment.encoded,
+            scenario.name,
+            scenario.seed,
+            made[:MAX_LEAK_CALLS],
+            repeats=NUM_LEAK_EPISODES,
+            content_sha256=environment.content_sha256,
+        ):
+            message = f"{difference.where}: {difference.warm[:200]} in a used worker, {difference.alone[:200]} alone"
+            self.add(Check.LEAK, f"{place}/{difference.index}", message)
 
     def _check_restore(self, session: Session, end: bytes, place: str) -> None:
         forked = session.fork()

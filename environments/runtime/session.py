@@ -130,13 +130,15 @@ class Environment:
     Attributes:
         pack: The pack; its host half of validation has passed.
         content_sha256: Its identity.
+        encoded: The pack as it travels to workers.
+        players: What opens its states: a worker pool.
     """
 
     def __init__(self, pack: Pack, players: Players, *, mode: Mode = "warm") -> None:
         self.pack = pack
         self.content_sha256 = content_sha256(pack)
-        self._encoded = encode_pack(pack)
-        self._players = players
+        self.encoded = encode_pack(pack)
+        self.players = players
         self._mode: Mode = mode
         self._validators = {tool.name: ArgumentValidator(tool) for tool in pack.tools}
         self._tools = {tool.name: tool for tool in pack.tools}
@@ -173,8 +175,8 @@ class Environment:
 
     def play(self, start: Start, calls: Sequence[Call], wants: Sequence[Want] = ("diff",)) -> Played:
         """A whole episode in a forked child that nothing survives."""
-        return self._players.transact(
-            self._encoded,
+        return self.players.transact(
+            self.encoded,
             start.scenario,
             start.seed,
             calls,
@@ -184,7 +186,7 @@ class Environment:
         )
 
     def _open(self, starts: Sequence[tuple[str | Scenario, int | None]]) -> Sequence[Player]:
-        return self._players.open(self._encoded, starts, mode=self._mode, content_sha256=self.content_sha256)
+        return self.players.open(self.encoded, starts, mode=self._mode, content_sha256=self.content_sha256)
 
     def read_snapshot(self, snapshot: bytes) -> "SnapshotHead":
         """The parts of a snapshot of this pack that the host needs.
@@ -360,8 +362,8 @@ def call_many(
             code, observation = refused
             records.append(CallRecord(0, tool, arguments, CallStatus.INVALID, code, observation))
     if good:
-        players = calls[good[0]][0].environment._players
-        if any(calls[position][0].environment._players is not players for position in good):
+        players = calls[good[0]][0].environment.players
+        if any(calls[position][0].environment.players is not players for position in good):
             raise SessionError("the sessions belong to different pools")
         requests = [(session.player, tool, arguments) for session, tool, arguments in (calls[p] for p in good)]
         for position, record in zip(good, players.calls(requests), strict=True):

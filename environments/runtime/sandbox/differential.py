@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from environments.runtime.pack.model import Scenario
-from environments.runtime.sandbox.pool import PoolEpisode, WorkerPool
+from environments.runtime.session import Players
 
 Calls = Sequence[tuple[str, Mapping[str, Any]]]
 
@@ -34,7 +34,7 @@ class Difference:
 
 
 def find_differences(
-    pool: WorkerPool,
+    pool: Players,
     pack: bytes,
     scenario: str | Scenario,
     seed: int,
@@ -85,9 +85,9 @@ def find_differences(
 
 
 def _run(
-    pool: WorkerPool, pack: bytes, scenario: str | Scenario, seed: int, episodes: list[Calls], sha256: str | None
+    pool: Players, pack: bytes, scenario: str | Scenario, seed: int, episodes: list[Calls], sha256: str | None
 ) -> None:
     for number, calls in enumerate(episodes):
-        opened: list[PoolEpisode] = pool.open(pack, [(scenario, seed + number + 1)], content_sha256=sha256)
-        opened[0].calls(calls)
-        opened[0].close()
+        (opened,) = pool.open(pack, [(scenario, seed + number + 1)], content_sha256=sha256)
+        opened.calls(calls)
+        opened.close()

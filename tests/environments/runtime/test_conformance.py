@@ -248,16 +248,16 @@ def test_mutants_fail_by_name(pool, name):
 LEAKS = {
     "a counter on a library": (
         "import json\n\n\ndef act(ctx):\n    json.count = getattr(json, 'count', 0) + 1\n    return {'x': json.count}",
-        {Check.RESET, Check.ISOLATION, Check.PROCESS},
+        {Check.RESET, Check.ISOLATION, Check.PROCESS, Check.LEAK},
     ),
     "the wall clock": (
         "import datetime\n\n\ndef act(ctx):\n    return {'x': datetime.datetime.now().isoformat()}",
-        {Check.RESET, Check.ISOLATION, Check.PROCESS},
+        {Check.RESET, Check.ISOLATION, Check.PROCESS, Check.LEAK},
     ),
     "a cache in a library": (
         "import string\n\n\ndef act(ctx):\n    seen = vars(string).setdefault('seen', [])\n    seen.append(1)\n"
         "    return {'x': len(seen)}",
-        {Check.RESET, Check.ISOLATION, Check.PROCESS},
+        {Check.RESET, Check.ISOLATION, Check.PROCESS, Check.LEAK},
     ),
 }
 

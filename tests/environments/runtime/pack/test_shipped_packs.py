@@ -1,5 +1,6 @@
 """The packs that ship are the standard for generated ones, so they are held to more than the format asks for."""
 
+import dataclasses
 import json
 from collections import Counter
 from pathlib import Path
@@ -119,7 +120,7 @@ def test_check_command_accepts_a_good_folder_and_zip(tmp_path, capsys):
 
 def test_check_command_runs_the_workers_half_in_the_sandbox(tmp_path, capsys):
     assert main(["check", str(FOLDER / "tide_gauges")]) == 0
-    assert "no faults, content_sha256 " in capsys.readouterr().out
+    assert "no faults, conforms, content_sha256 " in capsys.readouterr().out
     write_pack(small_pack(), tmp_path)
     (tmp_path / "schema.sql").write_text("CREATE TABLE boards (board_code TEXT PRIMARY KEY, name BLOB);")
     assert main(["check", str(tmp_path), "--json"]) == 1
@@ -136,6 +137,18 @@ def test_check_command_names_faults_and_remedies(tmp_path, capsys):
     assert "    Correct the JSON at the line and column given." in output
     assert output.endswith("1 fault\n")
     assert main(["check", str(tmp_path / "none")]) == 1
+
+
+def test_check_command_says_what_does_not_conform(tmp_path, capsys):
+    pack = PACKS["tide_gauges"]
+    case = next(case for case in pack.cases if case.kind == "success")
+    wrong = dataclasses.replace(case, expect=(*case.expect[:-1], dataclasses.replace(case.expect[-1], result={"x": 1})))
+    write_pack(dataclasses.replace(pack, cases=tuple(wrong if each == case else each for each in pack.cases)), tmp_path)
+
+    assert main(["check", str(tmp_path)]) == 1
+    output = capsys.readouterr().out
+    assert f"cases/{case.name}" in output
+    assert "does not conform: 1 finding" in output
 
 
 def test_check_command_refuses_another_command(capsys):
