@@ -26,8 +26,6 @@ from environments.models import ApiToken, AuditEvent, Decision, Job, JobEvent, U
 IDEMPOTENCY_KEY = r"[!-~]{1,200}"
 """Printable ASCII without spaces: what every HTTP client and proxy passes on unchanged."""
 
-_WIDE_COLUMNS = ("parameters", "result", "manifest", "error_message")
-
 
 class JobKindViewSet(Endpoint, viewsets.ViewSet):
     """What can be started, and with which parameters."""
@@ -75,8 +73,8 @@ class JobViewSet(Endpoint, mixins.ListModelMixin, mixins.RetrieveModelMixin, vie
 
     def get_queryset(self) -> QuerySet[Job]:
         """The rows with what is shown of them, which of a parent is its code."""
-        rows = super().get_queryset().defer(*(f"parent__{column}" for column in _WIDE_COLUMNS))
-        return rows.defer(*_WIDE_COLUMNS) if self.action == "list" else rows
+        rows = super().get_queryset().defer(*(f"parent__{column}" for column in Job.WIDE_COLUMNS))
+        return rows.defer(*Job.WIDE_COLUMNS) if self.action == "list" else rows
 
     @extend_schema(responses=serializers.JobSummarySerializer(many=True))
     def list(self, request: Request) -> Response:

@@ -96,6 +96,8 @@ class Job(models.Model):
         CANCELLED = "cancelled", _("Cancelled")
 
     UNFINISHED_STATUSES = (Status.QUEUED, Status.RUNNING, Status.WAITING)
+    WIDE_COLUMNS = ("parameters", "result", "manifest", "error_message")
+    """Columns that may hold megabytes; no list reads them."""
     FINAL_STATUSES = (Status.SUCCEEDED, Status.FAILED, Status.CANCELLED)
 
     code = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)

@@ -23,9 +23,6 @@ NUM_MARKS_READ = 5000
 NUM_CURVE_POINTS = 120
 MIN_CURVE_POINTS = 3
 
-WIDE_COLUMNS = ("parameters", "result", "manifest", "error_message")
-"""Columns that may hold megabytes; no list reads them."""
-
 ADVICE = {
     "worker_lost": gettext_lazy("Its workers died several times. See the worker's own log for memory; then retry."),
     "timed_out": gettext_lazy("It ran longer than its kind may. Give it less to do at once, then start it again."),
@@ -47,7 +44,7 @@ class Stage:
 
 def narrow(rows: JobQuerySet) -> JobQuerySet:
     """The rows with what a list shows, and nothing heavy."""
-    return rows.select_related("created_by").defer(*WIDE_COLUMNS)
+    return rows.select_related("created_by").defer(*Job.WIDE_COLUMNS)
 
 
 def page_context(request: HtmxHttpRequest, job: Job) -> dict[str, Any]:
