@@ -21,7 +21,10 @@ from rest_framework.test import APIClient
 from environments.core.access import Scope
 from environments.models import User
 from environments.services import create_api_token
+from tests.environments.runtime.sandbox.attacks.table import pytest_terminal_summary
 from tests.factories.environments import UserFactory
+
+__all__ = ["pytest_terminal_summary"]  # a hook, which only the first conftest has in the process that prints
 
 READY_SECONDS = 30
 TEMPORARY = pytest.StashKey[str]()

@@ -13,6 +13,7 @@ import logging
 import os
 import resource
 import sys
+import tempfile
 import traceback
 from typing import Any
 
@@ -199,12 +200,20 @@ def place(name: str, mode: Mode) -> dict[str, Any]:
         if name == "read_only_root":
             failed = libc.mount(b"none", b"/", None, remount | bind | read_only, None)
         elif name == "noexec_tmp":
-            failed = libc.mount(b"none", b"/tmp", b"tmpfs", no_exec, None)
+            failed = libc.mount(b"none", os.fsencode(_temporary_place()), b"tmpfs", no_exec, None)
         else:
             failed = libc.umount2(b"/proc", 2)
         if failed:
             return {"namespace": os.strerror(ctypes.get_errno())}
     return tell(mode)
+
+
+def _temporary_place() -> str:
+    """/tmp, or, where that holds this very checkout or its interpreter, a new TMPDIR."""
+    if not any(path.startswith("/tmp/") for path in (__file__, sys.prefix, sys.base_prefix)):
+        return "/tmp"
+    os.environ["TMPDIR"] = tempfile.mkdtemp()
+    return os.environ["TMPDIR"]
 
 
 def main() -> None:
