@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from tests.environments.runtime.sandbox.attacks.groups import COLUMNS, GROUPS
-from tests.environments.runtime.sandbox.conftest import CELL
+from tests.environments.runtime.sandbox.attacks.table import CELL
 
 ROOT = Path(__file__).parents[4]
 PROGRAM = Path("tests/environments/runtime/sandbox/attacks/host_program.py")
