@@ -18,8 +18,8 @@ from tests.environments.runtime.sandbox.attacks.little import ADD_ANSWER, LIST_A
 LIMITS = Limits(
     memory_bytes=512 * MEBIBYTE,
     cpu_seconds=120,
-    soft_seconds=0.3,
-    frame_grace_seconds=0.3,
+    soft_seconds=0.6,  # a search of the whole heap is done by then, also on a busy machine
+    frame_grace_seconds=0.4,
 )
 START = frames.Start("shelf", 7)
 CANARY_NAMES = ("DJANGO_SECRET_KEY", "DATABASE_URL")
