@@ -79,9 +79,12 @@ class ResilientRedisCache(RedisCache):
         self._either("clear")
 
     def ping(self) -> str:
-        """The server's version; raises if it can't be reached.
+        """The server's name and version; raises if it can't be reached.
 
         Raises:
             redis.exceptions.RedisError: If the server does not answer.
         """
-        return str(self._cache.get_client().info("server")["redis_version"])
+        server = self._cache.get_client().info("server")
+        if "valkey_version" in server:  # which also gives the version of Redis that it is compatible with
+            return f"Valkey {server['valkey_version']}"
+        return f"Redis {server['redis_version']}"

@@ -71,4 +71,4 @@ def check_broker() -> str:
     cache = caches["default"]
     if not isinstance(cache, ResilientRedisCache):
         raise TypeError(f"The cache is a {type(cache).__name__}, whose server can't be asked.")
-    return f"Valkey or Redis {cache.ping()}"
+    return cache.ping()
