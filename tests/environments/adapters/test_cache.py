@@ -108,7 +108,7 @@ def test_the_server_is_used_again_when_it_is_back(cache, valkey):
 
 
 def test_ping_tells_the_version_and_raises_when_the_server_is_down(cache, valkey):
-    assert cache.ping()[0].isdigit()
+    assert cache.ping().startswith("Valkey 9.")
 
     valkey.release()
 

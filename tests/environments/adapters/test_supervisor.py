@@ -240,3 +240,5 @@ def test_stop_does_nothing_when_nothing_runs():
     supervisor.stop()
     supervisor.stop()
     supervisor.tend()
+
+    assert supervisor == Supervisor()
