@@ -428,7 +428,7 @@ return "none" if not found and mark.encode() not in raw else "FOUND"
     Attack(
         42,
         "many decimals",
-        "c = IMP('_decimal')\nx = c.Context(prec=10**8)\nfor i in range(10**6):\n    x.divide(c.Decimal(1), c.Decimal(3))",
+        "c = IMP('_decimal')\nx = c.Context(prec=10**8)\nwhile True:\n    x.divide(c.Decimal(1), c.Decimal(3))",
         SLOW | BIG,
     ),
 )
