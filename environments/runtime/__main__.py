@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -11,6 +12,7 @@ from environments.runtime.conformance import Finding, check_environment
 from environments.runtime.faults import Fault
 from environments.runtime.pack import Pack, PackError, check_pack, content_sha256, read_pack
 from environments.runtime.sandbox.errors import SandboxError
+from environments.runtime.sandbox.policy import Policy
 from environments.runtime.sandbox.pool import PoolSettings, WorkerPool
 from environments.runtime.session import Environment
 
@@ -67,7 +69,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def _try_in_worker(pack: Pack) -> tuple[Sequence[Fault], Sequence[Finding]]:
     """The worker's half of validation, then conformance; the pack's SQL and source never come into this process."""
-    with WorkerPool(PoolSettings(num_spares=0)) as pool:
+    policy = Policy.from_environment(os.environ, is_production=True)
+    with WorkerPool(PoolSettings(num_spares=0, policy=policy)) as pool:
         environment = Environment(pack, pool)
         described = pool.describe(environment.encoded, environment.content_sha256)
         if described.faults:

@@ -92,11 +92,6 @@ class EmbeddedServices:
         return f"unix://{quote(str(self._sockets / valkey_module.SOCKET_NAME))}?db=0"
 
     @property
-    def broker_url(self) -> str:
-        """Address of Valkey for Celery, which names Unix sockets in its own way."""
-        return f"redis+socket://{quote(str(self._sockets / valkey_module.SOCKET_NAME))}?virtual_host=0"
-
-    @property
     def is_kept(self) -> bool:
         """Whether the servers stay up without leases."""
         return self._keep.exists()

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from tests.environments.runtime.sandbox.attacks.groups import COLUMNS, GROUPS
-from tests.environments.runtime.sandbox.attacks.table import CELL
+from tests.environments.runtime.sandbox.attacks.table import CELL, NOTE
 
 ROOT = Path(__file__).parents[4]
 PROGRAM = Path("tests/environments/runtime/sandbox/attacks/host_program.py")
@@ -177,6 +177,8 @@ def test_attack_is_contained(
         pytest.skip(host)
     answer = host.ask(group, mode).result()
     assert answer["result"] == "passed", answer["reason"]
+    for note in answer["notes"]:
+        record_property(NOTE, (group, mode, user, note))
 
 
 @pytest.mark.parametrize("mode", ["warm", "fork"])

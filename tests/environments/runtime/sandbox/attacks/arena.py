@@ -92,6 +92,7 @@ class Arena:
         self.is_gated = is_gated
         self.next_episode = 1
         self.seen: list[str] = []
+        self.notes: list[str] = []
         self._worker: Worker | None = None
 
     @property

@@ -77,9 +77,10 @@ def serve() -> None:
     for line in sys.stdin:
         request = json.loads(line)
         arena = arenas[request["mode"]]
+        arena.notes = []
         try:
             run_cell(request["group"], arena)
-            answer = {"result": "passed"}
+            answer = {"result": "passed", "notes": arena.notes}
         except BaseException:
             arena.close()
             answer = {"result": "failed", "reason": traceback.format_exc()[-3000:]}

@@ -6,16 +6,19 @@ import pytest
 
 from tests.environments.runtime.sandbox.attacks.groups import COLUMNS, GROUPS
 
-CELL = "attack_cell"
+CELL, NOTE = "attack_cell", "attack_note"
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Prints group by mode by user from what each cell's test reported (also under xdist)."""
     cells: dict[tuple[int, str, str], str] = {}
     reasons: dict[tuple[int, str, str], str] = {}
+    notes: set[tuple[int, str, str, str]] = set()
     for outcome, word in (("passed", "passed"), ("failed", "FAILED"), ("skipped", "n/a")):
         for report in terminalreporter.stats.get(outcome, []):
             for name, value in getattr(report, "user_properties", []):
+                if name == NOTE:
+                    notes.add(tuple(value))
                 if name == CELL and getattr(report, "when", "call") in ("call", "setup"):
                     group, mode, user = value
                     cells[group, mode, user] = word
@@ -33,3 +36,5 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     terminalreporter.write_line(", ".join(f"{count} {word}" for word, count in sorted(counted.items())))
     for (group, mode, user), reason in sorted(reasons.items()):
         terminalreporter.write_line(f"  n/a {group} {mode} {user}: {reason}")
+    for group, mode, user, note in sorted(notes):
+        terminalreporter.write_line(f"  in part {group} {mode} {user}: {note}")
