@@ -88,7 +88,9 @@ def _closed(container: _Container) -> str:
 
 def _scalar(kind: str, lexeme: str) -> str:
     if kind == "string":
-        return json.dumps(json.loads(lexeme)) if "\\" in lexeme or not lexeme.isascii() else lexeme
+        # Printable ASCII without escapes is its own form; DEL is ASCII, but written as an escape.
+        is_plain = "\\" not in lexeme and lexeme.isascii() and lexeme.isprintable()
+        return lexeme if is_plain else json.dumps(json.loads(lexeme))
     return _number(lexeme) if kind == "number" else lexeme
 
 

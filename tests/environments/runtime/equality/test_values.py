@@ -259,6 +259,16 @@ def test_canonical_forms_say_what_the_exact_rule_says(one, other):
     assert (forms.canonical(REAL, one) == forms.canonical(REAL, other)) == judge(REAL, one, other, is_lenient=False)[0]
 
 
+@pytest.mark.parametrize(
+    "character", [chr(code) for code in (*range(0x20), *range(0x7E, 0xA1), 0x2028, 0xFEFF, 0x1F600)]
+)
+def test_json_text_is_the_same_however_it_is_escaped(character):
+    escaped, literal = json.dumps({character: [character]}), json.dumps({character: [character]}, ensure_ascii=False)
+
+    assert judge(JSON, escaped, literal).is_equal
+    assert not judge(JSON, escaped, json.dumps({character: [character + "x"]})).is_equal
+
+
 @given(json_values, json_values)
 @settings(max_examples=300, deadline=None)
 def test_json_is_judged_as_by_a_judge_written_apart(one, other):
