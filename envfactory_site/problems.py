@@ -20,8 +20,15 @@ logger = logging.getLogger(__name__)
 STATUS_OF_ERROR: dict[type[errors.EnvFactoryError], HTTPStatus] = {
     errors.UnknownJobKindError: HTTPStatus.BAD_REQUEST,
     errors.InvalidInputError: HTTPStatus.BAD_REQUEST,
+    errors.InvalidPackError: HTTPStatus.BAD_REQUEST,
     errors.PermissionDeniedError: HTTPStatus.FORBIDDEN,
     errors.StaleStateError: HTTPStatus.CONFLICT,
+    errors.NotVerifiedError: HTTPStatus.CONFLICT,
+    errors.SessionClosedError: HTTPStatus.CONFLICT,
+    errors.SessionLeasedError: HTTPStatus.CONFLICT,
+    errors.ReplayDiffersError: HTTPStatus.CONFLICT,
+    errors.QuotaExceededError: HTTPStatus.TOO_MANY_REQUESTS,
+    errors.SandboxFailedError: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.IdempotencyConflictError: HTTPStatus.CONFLICT,
     errors.TransientError: HTTPStatus.SERVICE_UNAVAILABLE,
 }

@@ -15,9 +15,12 @@ class EnvironmentsConfig(AppConfig):
         from environments import services
         from environments.core.demo import DemoJob, register_demo_job
         from environments.core.jobs import register_job_kind
-        from environments.services import health, sandbox, seed_load, self_check
+        from environments.services import health, sandbox, seed_load, self_check, verification
 
-        for kind in (self_check.SELF_CHECK, *self_check.QUEUE_PROBES, seed_load.SEED_LOAD, seed_load.SEED_ROW):
+        for kind in (
+            self_check.SELF_CHECK, *self_check.QUEUE_PROBES, seed_load.SEED_LOAD, seed_load.SEED_ROW,
+            verification.VERIFY_ENVIRONMENT, verification.INSTALL_PACKS,
+        ):  # fmt: skip
             register_job_kind(kind)
         services.register_check("database", health.check_database)
         services.register_check("migrations", health.check_migrations)
@@ -25,6 +28,7 @@ class EnvironmentsConfig(AppConfig):
         services.register_check("sandbox", sandbox.check_sandbox)
         register_demo_job(DemoJob(10, "self_check", {}))
         register_demo_job(DemoJob(20, "seed_load", {"mode": "jobs", "count": 100, "milliseconds": 10}))
+        register_demo_job(DemoJob(30, "install_packs", {}))
         _register_pages()
 
 

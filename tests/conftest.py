@@ -20,7 +20,7 @@ from rest_framework.test import APIClient
 
 from environments.core.access import Scope
 from environments.models import User
-from environments.services import create_api_token
+from environments.services import close_worker_pool, create_api_token
 from tests.environments.runtime.sandbox.attacks.table import pytest_terminal_summary
 from tests.factories.environments import UserFactory
 
@@ -62,6 +62,13 @@ def _clear_cache() -> Iterator[None]:
     cache.clear()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _end_workers() -> Iterator[None]:
+    """Ends the sandbox's workers with the tests, not after them."""
+    yield
+    close_worker_pool()
+
+
 @pytest.fixture
 def viewer(db: None) -> User:
     return UserFactory.create(username="vera", role=User.Role.VIEWER)
@@ -92,7 +99,7 @@ def operator_client(operator: User) -> Client:
 @pytest.fixture
 def api(operator: User) -> APIClient:
     """An API client with an operator's token of every scope but admin."""
-    issued = create_api_token(user=operator, name="test", scopes=[Scope.READ, Scope.JOBS, Scope.REVIEW, Scope.EXPORT])
+    issued = create_api_token(user=operator, name="test", scopes=[scope for scope in Scope if scope != Scope.ADMIN])
     client = APIClient()
     client.credentials(HTTP_AUTHORIZATION=f"Bearer {issued.key}")
     return client

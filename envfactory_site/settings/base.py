@@ -138,6 +138,13 @@ def caches(redis_url: str) -> dict[str, Any]:
 SANDBOX_ALLOW_UNSAFE = env.boolean("SANDBOX_ALLOW_UNSAFE", False)
 SANDBOX_REQUIRE_LANDLOCK = env.boolean("SANDBOX_REQUIRE_LANDLOCK", False)
 
+# --- Sessions ---------------------------------------------------------------------------------------------------------
+
+SESSION_IDLE_SECONDS = env.number("SESSION_IDLE_SECONDS", 1800, minimum=1)
+SESSION_QUOTA = env.number("SESSION_QUOTA", 1000, minimum=1)
+SESSION_MAX_CALLS = env.number("SESSION_MAX_CALLS", 10_000, minimum=1)
+SESSION_KEEP_DAYS = env.number("SESSION_KEEP_DAYS", 30, minimum=1)
+
 # --- Jobs -------------------------------------------------------------------------------------------------------------
 
 JOB_HEARTBEAT_SECONDS = env.number("JOB_HEARTBEAT_SECONDS", 5, minimum=1)

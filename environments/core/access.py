@@ -11,6 +11,7 @@ class Permission(StrEnum):
     VIEW = "view"
     REVIEW = "review"
     ADJUDICATE = "adjudicate"
+    OPEN_SESSIONS = "open_sessions"
     RUN_JOBS = "run_jobs"
     EXPORT = "export"
     ADMINISTER = "administer"
@@ -30,6 +31,7 @@ class Scope(StrEnum):
 
     READ = "read"
     REVIEW = "review"
+    SESSIONS = "sessions"
     JOBS = "jobs"
     EXPORT = "export"
     ADMIN = "admin"
@@ -37,14 +39,15 @@ class Scope(StrEnum):
 
 ROLE_PERMISSIONS: Final[dict[Role, frozenset[Permission]]] = {
     Role.VIEWER: frozenset({Permission.VIEW}),
-    Role.REVIEWER: frozenset({Permission.VIEW, Permission.REVIEW}),
-    Role.OPERATOR: frozenset({Permission.VIEW, Permission.REVIEW, Permission.RUN_JOBS, Permission.EXPORT}),
+    Role.REVIEWER: frozenset({Permission.VIEW, Permission.REVIEW, Permission.OPEN_SESSIONS}),
+    Role.OPERATOR: frozenset(Permission) - {Permission.ADJUDICATE, Permission.ADMINISTER},
     Role.ADMIN: frozenset(Permission),
 }
 
 SCOPE_PERMISSIONS: Final[dict[Scope, frozenset[Permission]]] = {
     Scope.READ: frozenset({Permission.VIEW}),
     Scope.REVIEW: frozenset({Permission.VIEW, Permission.REVIEW, Permission.ADJUDICATE}),
+    Scope.SESSIONS: frozenset({Permission.VIEW, Permission.OPEN_SESSIONS}),
     Scope.JOBS: frozenset({Permission.VIEW, Permission.RUN_JOBS}),
     Scope.EXPORT: frozenset({Permission.VIEW, Permission.EXPORT}),
     Scope.ADMIN: frozenset(Permission),

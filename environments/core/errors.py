@@ -39,6 +39,12 @@ class UnknownJobKindError(InvalidInputError):
     code = "unknown_job_kind"
 
 
+class InvalidPackError(InvalidInputError):
+    """A pack with faults that the host sees; `fields` names each by its place in the pack."""
+
+    code = "invalid_pack"
+
+
 class IdempotencyConflictError(EnvFactoryError):
     """An idempotency key that was already used for other parameters."""
 
@@ -49,6 +55,42 @@ class StaleStateError(EnvFactoryError):
     """An operation that the object's present state does not allow, such as retrying a running job."""
 
     code = "stale_state"
+
+
+class NotVerifiedError(StaleStateError):
+    """A version in quarantine, rejected or retired was to be run: only verified ones are."""
+
+    code = "not_verified"
+
+
+class SessionClosedError(StaleStateError):
+    """A closed session was to be used."""
+
+    code = "session_closed"
+
+
+class SessionLeasedError(StaleStateError):
+    """A session that an agent is using over MCP was to be changed over REST or in the console."""
+
+    code = "session_leased"
+
+
+class ReplayDiffersError(StaleStateError):
+    """Recorded calls gave other observations when played again, so the environment is suspect."""
+
+    code = "replay_differs"
+
+
+class QuotaExceededError(EnvFactoryError):
+    """More sessions or calls than the settings allow one person."""
+
+    code = "quota_exceeded"
+
+
+class SandboxFailedError(EnvFactoryError):
+    """The locked worker can't be had or was lost; the message names the layer or the cause."""
+
+    code = "sandbox_failed"
 
 
 class PermissionDeniedError(EnvFactoryError):

@@ -187,11 +187,13 @@ def job_kinds() -> list[JobKind]:
     return [_KINDS[name] for name in sorted(_KINDS)]
 
 
-def unstorable_strings(value: Any, path: tuple[str | int, ...] = ()) -> tuple[FieldError, ...]:
+def unstorable_strings(
+    value: Any, path: tuple[str | int, ...] = (), *, root: str = "/parameters"
+) -> tuple[FieldError, ...]:
     """Faults of every string below `value` that PostgreSQL cannot keep: a NUL or half of a surrogate pair."""
     if isinstance(value, str):
         if "\x00" in value or any("\ud800" <= character <= "\udfff" for character in value):
-            return (FieldError(_pointer(path), "invalid", "holds a NUL character or a lone surrogate"),)
+            return (FieldError(_pointer(path, root), "invalid", "holds a NUL character or a lone surrogate"),)
         return ()
     if isinstance(value, Mapping):
         pairs = [(key, key, item) for key, item in value.items()]
@@ -200,7 +202,10 @@ def unstorable_strings(value: Any, path: tuple[str | int, ...] = ()) -> tuple[Fi
     else:
         return ()
     return tuple(
-        fault for key, step, item in pairs for part in (key, item) for fault in unstorable_strings(part, (*path, step))
+        fault
+        for key, step, item in pairs
+        for part in (key, item)
+        for fault in unstorable_strings(part, (*path, step), root=root)
     )
 
 
@@ -214,6 +219,6 @@ def _places(error: jsonschema_rs.ValidationError) -> list[tuple[str, tuple[str |
     return [("invalid", path)]
 
 
-def _pointer(path: Sequence[str | int]) -> str:
+def _pointer(path: Sequence[str | int], root: str = "/parameters") -> str:
     escaped = (str(part).replace("~", "~0").replace("/", "~1") for part in path)
-    return "/parameters" + "".join(f"/{part}" for part in escaped)
+    return root + "".join(f"/{part}" for part in escaped)

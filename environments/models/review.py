@@ -20,6 +20,8 @@ class Decision(models.Model):
         REJECT = "reject"
         REQUEST_CHANGES = "request_changes"
         RETIRE = "retire"
+        DISCARD = "discard"
+        VERIFY = "verify"
 
     code = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     actor = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="decisions")

@@ -46,18 +46,23 @@ class Transcript:
 
 def write_transcript(session: Session) -> bytes:
     """The session's transcript as bytes."""
-    start = session.start
+    return dump_transcript(Transcript(session.environment.content_sha256, session.start, tuple(session.transcript)))
+
+
+def dump_transcript(transcript: Transcript) -> bytes:
+    """A transcript as bytes."""
+    start = transcript.start
     scenario = start.scenario
     return orjson.dumps(
         {
             "format": FORMAT,
-            "content_sha256": session.environment.content_sha256,
+            "content_sha256": transcript.content_sha256,
             "start": {
                 "scenario": scenario if isinstance(scenario, str) else _scenario_to_json(scenario),
                 "seed": start.seed,
                 "snapshot": None if start.snapshot is None else start.snapshot.decode(),
             },
-            "records": [record_to_json(record) for record in session.transcript],
+            "records": [record_to_json(record) for record in transcript.records],
         },
         option=orjson.OPT_SORT_KEYS,
     )

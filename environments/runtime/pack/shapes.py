@@ -100,6 +100,19 @@ def from_json(kind: type[T], value: Any, place: str, faults: list[Fault], **rest
     return kind(**arguments) if len(faults) == before else None
 
 
+def from_document(kind: type[T], document: Any) -> T:
+    """The dataclass of a value that `to_json` wrote, as it comes back from where it was kept.
+
+    Raises:
+        ValueError: The value is not one of its kind: what kept it changed it.
+    """
+    faults: list[Fault] = []
+    found = from_json(kind, document, kind.__name__, faults)
+    if found is None:
+        raise ValueError("; ".join(map(str, faults)))
+    return found
+
+
 def _read(hint: Any, value: Any, place: str, faults: list[Fault]) -> Any:
     """The value as the hint has it; anything at all once a fault was added."""
     if hint is Any:

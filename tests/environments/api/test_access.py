@@ -47,7 +47,7 @@ SCOPES = {
     Scope.READ: {("GET", path) for method, path in MATRIX if method == "GET"} - {("GET", "audit/")},
     Scope.ADMIN: set(MATRIX),
 }
-SCOPES[Scope.REVIEW] = SCOPES[Scope.EXPORT] = SCOPES[Scope.READ]
+SCOPES[Scope.REVIEW] = SCOPES[Scope.EXPORT] = SCOPES[Scope.SESSIONS] = SCOPES[Scope.READ]
 SCOPES[Scope.JOBS] = SCOPES[Scope.READ] | {key for key in MATRIX if key[0] == "POST" and key[1].startswith("jobs/")}
 
 

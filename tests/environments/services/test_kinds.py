@@ -6,12 +6,18 @@ from django.utils import timezone
 
 from environments import services
 from environments.core.jobs import Queue, job_kinds
-from environments.models import Job
+from environments.models import Job, VerificationRun
 from environments.services import self_check
+from tests.factories.registry import shipped_version
 
 pytestmark = pytest.mark.django_db
 
-PARAMETERS = {"self_check": {}, "seed_load": {"mode": "rows", "count": 2500, "seed": 3}}
+PARAMETERS = {
+    "self_check": dict,
+    "seed_load": lambda: {"mode": "rows", "count": 2500, "seed": 3},
+    "verify_environment": lambda: {"version": str(shipped_version("tide_gauges", status="draft").code)},
+    "install_packs": lambda: {"names": ["repair_cafe", "tide_gauges"]},
+}
 """How each startable kind is run here; a kind without an entry fails `test_every_startable_kind_is_run_twice`."""
 
 
@@ -41,9 +47,10 @@ def test_every_startable_kind_is_run_twice():
 
 @pytest.mark.parametrize("kind", PARAMETERS)
 def test_second_run_leaves_the_same_rows(kind, operator):
-    job, _ = services.create_job(kind=kind, parameters=PARAMETERS[kind], user=operator)
+    job, _ = services.create_job(kind=kind, parameters=PARAMETERS[kind](), user=operator)
     run_with_children(job)
     assert job.status == "succeeded", job.error_message
+    num_runs = VerificationRun.objects.count()
     first, result = rows_of(job), job.result
 
     # As if the worker had died after its last row and before it could say so.
@@ -53,8 +60,9 @@ def test_second_run_leaves_the_same_rows(kind, operator):
 
     assert job.status == "succeeded", job.error_message
     assert rows_of(job) == first
-    assert len(first) == {"self_check": len(Queue), "seed_load": 2500}[kind]
-    if kind == "seed_load":
+    assert len(first) == {"self_check": len(Queue), "seed_load": 2500, "install_packs": 2}.get(kind, 0)
+    assert VerificationRun.objects.count() == num_runs == {"verify_environment": 1, "install_packs": 2}.get(kind, 0)
+    if kind != "self_check":
         assert job.result == result
 
 
