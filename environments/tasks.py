@@ -29,6 +29,14 @@ def sweep_jobs() -> None:
         logger.info("event=jobs_swept %s", " ".join(f"{name}={count}" for name, count in counts.items()))
 
 
+@shared_task(name="environments.tasks.sweep_sessions", ignore_result=True, soft_time_limit=240, time_limit=270)
+def sweep_sessions() -> None:
+    """Parks idle sessions and deletes old ones; started every minute by beat."""
+    num_parked, num_deleted = services.park_idle_sessions(), services.delete_old_sessions()
+    if num_parked or num_deleted:
+        logger.info("event=sessions_swept parked=%d deleted=%d", num_parked, num_deleted)
+
+
 def send_job(job_code: UUID) -> bool:
     """Puts the job on its kind's queue; False, and the row waits for the sweep, if the broker can't be reached."""
     kind = job_kind(Job.objects.values_list("kind", flat=True).get(code=job_code))

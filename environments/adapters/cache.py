@@ -2,15 +2,38 @@
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from django.core.cache.backends.base import DEFAULT_TIMEOUT
 from django.core.cache.backends.locmem import LocMemCache
-from django.core.cache.backends.redis import RedisCache
+from django.core.cache.backends.redis import RedisCache, RedisCacheClient
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 logger = logging.getLogger(__name__)
+
+
+class SharedPoolClient(RedisCacheClient):
+    """Django's client on connections that all of the process shares.
+
+    Django makes a cache object for each request (under ASGI, for each of its contexts), and its client a pool for each
+    object: a connection, its handshake and its checks every time, which took longer than what most pages do.
+    """
+
+    _shared: ClassVar[dict[str, Any]] = {}
+    _servers: list[str]
+    _pool_class: Any
+    _pool_options: dict[str, Any]
+
+    def _get_connection_pool(self, write: bool) -> Any:
+        index: int = self._get_connection_pool_index(write)  # type: ignore[attr-defined]  # unknown to the stubs
+        server = self._servers[index]
+        pool = self._shared.get(server)
+        if pool is None:
+            # The first of two threads wins; a pool that is not used has opened nothing. After a fork it starts anew.
+            made = self._pool_class.from_url(server, **self._pool_options)
+            pool = self._shared.setdefault(server, made)
+        return pool
 
 
 class ResilientRedisCache(RedisCache):
@@ -22,6 +45,7 @@ class ResilientRedisCache(RedisCache):
 
     def __init__(self, server: str, params: dict[str, Any]) -> None:
         super().__init__(server, params)
+        self._class = SharedPoolClient
         self._memory = LocMemCache("resilient", params)
 
     def _either(self, name: str, *args: Any, **kwargs: Any) -> Any:

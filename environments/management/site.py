@@ -22,6 +22,7 @@ logger = logging.getLogger(__name__)
 
 WORK_QUEUES = [Queue.DEFAULT.value, Queue.BUILD.value, Queue.ROLLOUT.value]
 READY_SECONDS = 60
+POOL_SIZE = 8
 
 
 def start_workers(supervisor: Supervisor, *, concurrency: int) -> None:
@@ -38,7 +39,9 @@ def start_web(supervisor: Supervisor, *, host: str, port: int) -> None:
         CommandError: If the port is taken or the console does not become ready.
     """
     require_free_port(host, port)
-    supervisor.start("web", web_command(host=host, port=port))
+    # Opening a connection costs more than most pages; the workers, which fork, go without a pool.
+    pool = {"DATABASE_POOL_SIZE": os.environ.get("DATABASE_POOL_SIZE") or str(POOL_SIZE)}
+    supervisor.start("web", web_command(host=host, port=port), pool)
     deadline = time.monotonic() + READY_SECONDS
     while not _is_ready(host, port):
         if time.monotonic() > deadline:

@@ -30,15 +30,16 @@ class Migration(migrations.Migration):
                 ),
                 ("scenario", models.CharField(max_length=64)),
                 ("seed", models.BigIntegerField(null=True)),
-                ("start_snapshot", models.TextField(null=True)),
+                ("start_snapshot", environments.models.fields.PackedTextField(null=True)),
                 ("episode", models.PositiveIntegerField(default=0)),
-                ("snapshot", models.TextField(null=True)),
+                ("snapshot", environments.models.fields.PackedTextField(null=True)),
                 ("snapshot_calls", models.PositiveIntegerField(default=0)),
                 ("num_calls", models.PositiveIntegerField(default=0)),
                 ("revision", models.PositiveBigIntegerField(default=0)),
                 ("fence", models.PositiveBigIntegerField(default=0)),
                 ("leased_until", models.DateTimeField(null=True)),
                 ("forked_calls", models.PositiveIntegerField(null=True)),
+                ("forked_episode", models.PositiveIntegerField(null=True)),
                 ("created_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
                 ("used_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
                 ("closed_at", models.DateTimeField(null=True)),
@@ -111,6 +112,7 @@ class Migration(migrations.Migration):
                 (
                     "session",
                     models.ForeignKey(
+                        db_index=False,
                         on_delete=django.db.models.deletion.CASCADE,
                         related_name="calls",
                         to="environments.environmentsession",
@@ -119,6 +121,29 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["session", "episode", "index"],
+            },
+        ),
+        migrations.CreateModel(
+            name="PastEpisode",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("number", models.PositiveIntegerField()),
+                ("scenario", models.CharField(max_length=64)),
+                ("seed", models.BigIntegerField(null=True)),
+                ("start_snapshot", environments.models.fields.PackedTextField(null=True)),
+                ("num_calls", models.PositiveIntegerField()),
+                ("ended_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                (
+                    "session",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="past_episodes",
+                        to="environments.environmentsession",
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ["session", "number"],
             },
         ),
         migrations.AddIndex(
@@ -151,6 +176,10 @@ class Migration(migrations.Migration):
             constraint=models.CheckConstraint(
                 condition=models.Q(("snapshot_calls__lte", models.F("num_calls"))), name="session_snapshot_not_ahead"
             ),
+        ),
+        migrations.AddConstraint(
+            model_name="pastepisode",
+            constraint=models.UniqueConstraint(fields=("session", "number"), name="past_episode_number_unique"),
         ),
         migrations.AddConstraint(
             model_name="toolcall",

@@ -139,7 +139,9 @@ def check_environment(
     if with_cases:
         cases = run_cases(environment, tables)
         for case in cases.failed:
-            checker.add(Check.CASES, f"cases/{case.name}", "; ".join(case.problems))
+            lost = next((record for record in case.records if record.status is CallStatus.INFRASTRUCTURE), None)
+            check, code = (Check.INFRASTRUCTURE, lost.code) if lost else (Check.CASES, None)
+            checker.add(check, f"cases/{case.name}", "; ".join(case.problems), code)
             for reason, detail in case.failures:
                 checker.add(Check.FAILURE, f"cases/{case.name}", detail, reason)
     for position, scenario in enumerate(environment.pack.scenarios):

@@ -59,6 +59,41 @@ class RowChange:
 
 
 @dataclass(frozen=True, slots=True)
+class Evaluated:
+    """What one capture or condition gave in one call.
+
+    Attributes:
+        name: The capture's name or the condition's code.
+        value: What its SQL gave; long text is cut.
+        problem: Why it gave no value: no row, several rows, an error of its SQL; empty if it gave one.
+    """
+
+    name: str
+    value: Value = None
+    problem: str = ""
+
+    @property
+    def holds(self) -> bool:
+        """Whether a condition with this value holds: only the integer 1 does."""
+        return not self.problem and self.value.__class__ is int and self.value == 1
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What every capture and condition of one call gives (docs/contracts.md, C4), whichever of them decided it.
+
+    Attributes:
+        captures: Each in name order.
+        preconditions: Each in listed order; empty if a capture gave no value, since they are then not reached.
+        postconditions: Each in listed order; empty if the tool was not run, or did not end well.
+    """
+
+    captures: tuple[Evaluated, ...] = ()
+    preconditions: tuple[Evaluated, ...] = ()
+    postconditions: tuple[Evaluated, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class CallRecord:
     """One call of a tool and everything it did.
 
@@ -87,3 +122,12 @@ class CallRecord:
     writes: frozenset[ColumnRef] = frozenset()
     condition_reads: frozenset[ColumnRef] = frozenset()
     microseconds: float = 0.0
+
+    def numbered(self, index: int) -> "CallRecord":
+        """The same record at another position; `dataclasses.replace` takes seven times as long."""
+        if index == self.index:
+            return self
+        return CallRecord(
+            index, self.tool, self.arguments, self.status, self.code, self.observation, self.changes, self.reads,
+            self.writes, self.condition_reads, self.microseconds,
+        )  # fmt: skip

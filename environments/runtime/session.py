@@ -9,16 +9,16 @@ that nothing survives, and what that child holds is compared.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Protocol
 
 import msgspec
 
-from environments.runtime.net_changes import NetChanges, change_from_json
+from environments.runtime.net_changes import NetChanges
 from environments.runtime.observations import invalid_arguments, unknown_tool
 from environments.runtime.pack import content_sha256, encode_pack
 from environments.runtime.pack.model import Pack, Scenario, Tool
-from environments.runtime.records import CallRecord, CallStatus, RowChange, Value
+from environments.runtime.records import CallRecord, CallStatus, Explanation, RowChange, Value
 from environments.runtime.schema import ArgumentValidator
 
 Audience = Literal["agent", "user"]
@@ -81,18 +81,34 @@ class Played(Protocol):
         """A snapshot, if asked for."""
 
 
+class Explained(Protocol):
+    """A call that was explained and then made in a forked child."""
+
+    @property
+    def record(self) -> CallRecord:
+        """Of the call."""
+
+    @property
+    def failure(self) -> tuple[str, str] | None:
+        """Reason and detail if it failed: for reports, never for the agent."""
+
+    @property
+    def explanation(self) -> Explanation | None:
+        """What each condition gave; None if evaluating them ended badly."""
+
+
 class Players(Protocol):
     """What opens states: a worker pool."""
 
     def open(
         self,
         pack: bytes,
-        starts: Sequence[tuple[str | Scenario, int | None]],
+        starts: Sequence[tuple[str | Scenario, int | None] | tuple[str | Scenario, int | None, bytes]],
         *,
         mode: Mode = "warm",
         content_sha256: str | None = None,
     ) -> Sequence[Player]:
-        """One for each start."""
+        """One for each start: scenario and seed, perhaps a snapshot of an episode from there."""
 
     def calls(self, calls: Sequence[tuple[Any, str, Mapping[str, Any]]]) -> list[CallRecord]:
         """Makes calls of many players in as few frames as fit."""
@@ -109,6 +125,18 @@ class Players(Protocol):
         content_sha256: str | None = None,
     ) -> Played:
         """A whole episode in a forked child."""
+
+    def explain(
+        self,
+        pack: bytes,
+        scenario: str | Scenario,
+        seed: int | None,
+        calls: Sequence[Call],
+        *,
+        snapshot: bytes | None = None,
+        content_sha256: str | None = None,
+    ) -> Explained:
+        """The last of these calls, explained in a forked child."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,11 +177,23 @@ class Environment:
 
     def open_many(self, starts: Sequence[tuple[str | Scenario, int | None]]) -> list["Session"]:
         """A new session for each start, in one frame."""
-        players = self._open(starts)
+        players = self.players.open(self.encoded, starts, mode=self._mode, content_sha256=self.content_sha256)
         return [
             Session(self, player, Start(scenario, seed))
             for player, (scenario, seed) in zip(players, starts, strict=True)
         ]
+
+    def open_snapshot(self, snapshot: bytes) -> "Session":
+        """A new session that goes on from a snapshot; its transcript begins there.
+
+        Raises:
+            SessionError: It is no snapshot of this environment; what of it only the worker can judge, the worker
+                refuses in its own way.
+        """
+        head = self.read_snapshot(snapshot)
+        start = (head.scenario, head.seed, snapshot)
+        players = self.players.open(self.encoded, [start], mode=self._mode, content_sha256=self.content_sha256)
+        return Session(self, players[0], Start(*start))
 
     def tools(self, audience: Audience = "agent") -> list[dict[str, Any]]:
         """The tools for agents or for the simulated user, as OpenAI function schemas."""
@@ -185,8 +225,21 @@ class Environment:
             content_sha256=self.content_sha256,
         )
 
-    def _open(self, starts: Sequence[tuple[str | Scenario, int | None]]) -> Sequence[Player]:
-        return self.players.open(self.encoded, starts, mode=self._mode, content_sha256=self.content_sha256)
+    def explain(self, start: Start, calls: Sequence[Call]) -> Explained:
+        """Plays calls in a forked child and tells what every condition of the last one gave there.
+
+        Args:
+            start: Where the calls begin.
+            calls: Good ones only, at least one: what never reached a tool has no conditions to explain.
+        """
+        return self.players.explain(
+            self.encoded,
+            start.scenario,
+            start.seed,
+            calls,
+            snapshot=start.snapshot,
+            content_sha256=self.content_sha256,
+        )
 
     def read_snapshot(self, snapshot: bytes) -> "SnapshotHead":
         """The parts of a snapshot of this pack that the host needs.
@@ -196,7 +249,7 @@ class Environment:
         """
         try:
             head = msgspec.json.decode(snapshot, type=SnapshotHead)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise SessionError(f"not a snapshot: {error}") from None
         if head.content_sha256 != self.content_sha256:
             raise SessionError("the snapshot is of another version of the environment")
@@ -209,8 +262,7 @@ class SnapshotHead(msgspec.Struct, frozen=True):
     format: Literal["envfactory-snapshot/1"]
     content_sha256: str
     scenario: str | Scenario
-    seed: int
-    changes: list[dict[str, Any]]
+    seed: Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
 
 
 class Session:
@@ -275,11 +327,15 @@ class Session:
         changes = self.player.diff()
         if since is None:
             return changes
-        earlier = self.environment.read_snapshot(since)
         here = self.environment.read_snapshot(self.player.snapshot())
-        if earlier.scenario != here.scenario:
+        if self.environment.read_snapshot(since).scenario != here.scenario:
             raise SessionError("the snapshot starts from another scenario")
-        return NetChanges(changes).since(NetChanges(change_from_json(change) for change in earlier.changes))
+        # Restored, not read: anybody can write a snapshot, and only the worker knows what fits the start.
+        earlier = self.environment.open_snapshot(since)
+        try:
+            return NetChanges(changes).since(NetChanges(earlier.diff()))
+        finally:
+            earlier.close()
 
     def snapshot(self) -> bytes:
         """State, clock, id counters and call count; restores in any process that has the same pack."""
@@ -299,11 +355,8 @@ class Session:
 
     def fork(self) -> "Session":
         """A second session with the same state and transcript; from here on they never see one another."""
-        snapshot = self.player.snapshot()
-        head = self.environment.read_snapshot(snapshot)
-        player = self.environment._open([(head.scenario, head.seed)])[0]
-        player.reset(head.scenario, head.seed, snapshot)
-        forked = Session(self.environment, player, self.start)
+        forked = self.environment.open_snapshot(self.player.snapshot())
+        forked.start = self.start
         forked.transcript = list(self.transcript)
         return forked
 
@@ -373,7 +426,7 @@ def call_many(
         if found is None:  # pragma: no cover - each call was refused or made
             raise SessionError("a call was not answered")
         # The worker counts only calls that reached it; the transcript is the session's.
-        record = found if found.index == len(session.transcript) else replace(found, index=len(session.transcript))
+        record = found.numbered(len(session.transcript))
         session.transcript.append(record)
         finished.append(record)
     return finished

@@ -4,6 +4,8 @@
 JSON with sorted names and no spaces. Times are left out: two runs of the same calls have the same bytes.
 """
 
+import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +18,8 @@ from environments.runtime.records import CallRecord, CallStatus, ColumnRef
 from environments.runtime.session import Environment, Played, Session, SessionError, Start, Want, replay
 
 FORMAT = "envfactory-transcript/1"
+_ONLY_PYTHON = re.compile(rb"\d{19}|\\ud[89a-f]", re.IGNORECASE)
+"""What orjson reads as a float or refuses: maybe an integer beyond 64 bits, maybe half of a surrogate pair."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,21 +55,27 @@ def write_transcript(session: Session) -> bytes:
 
 def dump_transcript(transcript: Transcript) -> bytes:
     """A transcript as bytes."""
-    start = transcript.start
+    return dump_records(transcript.content_sha256, transcript.start, transcript.records)
+
+
+def dump_records(content_sha256: str, start: Start, records: Iterable[CallRecord]) -> bytes:
+    """A transcript as bytes, from records that need not all be in memory."""
     scenario = start.scenario
-    return orjson.dumps(
-        {
-            "format": FORMAT,
-            "content_sha256": transcript.content_sha256,
-            "start": {
-                "scenario": scenario if isinstance(scenario, str) else _scenario_to_json(scenario),
-                "seed": start.seed,
-                "snapshot": None if start.snapshot is None else start.snapshot.decode(),
-            },
-            "records": [record_to_json(record) for record in transcript.records],
-        },
-        option=orjson.OPT_SORT_KEYS,
-    )
+    begins = {
+        "scenario": scenario if isinstance(scenario, str) else _scenario_to_json(scenario),
+        "seed": start.seed,
+        "snapshot": None if start.snapshot is None else start.snapshot.decode(),
+    }
+    head = _dumps({"content_sha256": content_sha256, "format": FORMAT})[:-1]
+    listed = b",".join(_dumps(record_to_json(record)) for record in records)
+    return b"".join((head, b',"records":[', listed, b'],"start":', _dumps(begins), b"}"))
+
+
+def _dumps(value: Any) -> bytes:
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    except TypeError:  # arguments that were refused as such: integers beyond 64 bits, halves of surrogate pairs
+        return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
 
 
 def read_transcript(text: bytes | str) -> Transcript:
@@ -75,7 +85,8 @@ def read_transcript(text: bytes | str) -> Transcript:
         ValueError: It is none.
     """
     try:
-        whole = orjson.loads(text)
+        encoded = text.encode() if isinstance(text, str) else text
+        whole = (json if _ONLY_PYTHON.search(encoded) else orjson).loads(encoded)
         if whole["format"] != FORMAT:
             raise ValueError(f"a transcript of format {whole['format']!r}, not {FORMAT}")
         start = whole["start"]
@@ -130,8 +141,8 @@ def record_from_json(value: Mapping[str, Any]) -> CallRecord:
     )
 
 
-def _columns_to_json(columns: Iterable[ColumnRef]) -> list[list[str]]:
-    return sorted([table, column] for table, column in columns)
+def _columns_to_json(columns: Iterable[ColumnRef]) -> list[ColumnRef]:
+    return sorted(columns)
 
 
 def _columns_from_json(columns: Iterable[Any]) -> frozenset[ColumnRef]:

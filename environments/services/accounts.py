@@ -47,7 +47,7 @@ def create_api_token(
             user=user,
             name=name,
             prefix=key[:12],
-            key_hash=_hash(key),
+            key_hash=hash_api_key(key),
             scopes=sorted({scope.value for scope in scopes}),
             expires_at=expires_at,
         )
@@ -89,7 +89,7 @@ def find_api_token(key: str) -> ApiToken | None:
     """The usable token with that key, or None."""
     if not key.startswith(TOKEN_START):
         return None
-    return ApiToken.objects.usable().select_related("user").filter(key_hash=_hash(key)).first()
+    return ApiToken.read_usable(hash_api_key(key))
 
 
 def change_preferences(*, user: User, theme: str | None = None, density: str | None = None) -> None:
@@ -123,5 +123,6 @@ def issue_login(*, username: str, role: User.Role, is_lead: bool = False) -> str
     return password
 
 
-def _hash(key: str) -> str:
+def hash_api_key(key: str) -> str:
+    """What is stored of a key: a keyed hash, so that a copy of the table opens nothing."""
     return hmac.digest(settings.SECRET_KEY.encode(), b"api-token:" + key.encode(), "sha256").hex()

@@ -6,7 +6,8 @@ statement that can write: before it nothing has changed, so the order is the con
 for no savepoint.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -25,15 +26,28 @@ from environments.runtime.engine.errors import (
 from environments.runtime.engine.live import LiveState
 from environments.runtime.engine.program import ToolProgram
 from environments.runtime.observations import INTERNAL_ERROR, error_observation
-from environments.runtime.records import CallStatus, ChangeKind, ColumnRef, RowChange
+from environments.runtime.records import (
+    CallStatus,
+    ChangeKind,
+    ColumnRef,
+    Evaluated,
+    Explanation,
+    RowChange,
+    Value,
+)
 
 MAX_OBSERVATION_BYTES = 256 << 10
+MAX_EXPLAINED_CHARACTERS = 1000
+"""Of a value in an explanation."""
 _RESULT_OPTIONS = (
     orjson.OPT_STRICT_INTEGER
     | orjson.OPT_PASSTHROUGH_DATACLASS
     | orjson.OPT_PASSTHROUGH_DATETIME
     | orjson.OPT_PASSTHROUGH_SUBCLASS
 )
+_TOOL_ERRORS = (Exception, SystemExit, KeyboardInterrupt, GeneratorExit)
+"""What a tool may raise, which is anything, and end its call by; `MemoryError` is sorted out before."""
+NO_ROW = "no row"
 _NO_CHANGES: tuple[RowChange, ...] = ()
 _NO_COLUMNS: frozenset[ColumnRef] = frozenset()
 
@@ -98,12 +112,73 @@ def run_call(live: LiveState, program: ToolProgram, arguments: Mapping[str, Any]
     except MemoryError:
         live.roll_back()
         raise
-    except (Exception, SystemExit, KeyboardInterrupt, GeneratorExit) as error:  # noqa: BLE001 - a tool may raise anything
+    except _TOOL_ERRORS as error:
         _decide_heavy(live, is_fresh)
         return _failed(live, FailureReason.EXCEPTION, describe_exception(error), reads)
     except BaseException:
         live.roll_back()
         raise
+
+
+def explain_call(live: LiveState, program: ToolProgram, arguments: Mapping[str, Any]) -> Explanation:
+    """Evaluates every capture and condition of a call in the call's own order, and undoes it all.
+
+    Unlike a call it does not stop at the first pre- or post-condition that does not hold. The tool is run, so that its
+    post-conditions have something to look at, if every pre-condition holds.
+
+    Args:
+        live: The episode's state; left as it was, unless the tool lost it.
+        program: The tool.
+        arguments: Valid against the tool's input schema.
+
+    Raises:
+        BaseException: As `run_call`.
+    """
+    live.database.begin()
+    live.clock.show_to_sqlite()
+    try:
+        bound = program.bind(arguments)
+        parameters = program.sql_parameters(bound)
+        captures = []
+        for name, sql in program.captures:
+            found = _evaluate(live, name.removeprefix("before_"), sql, parameters)
+            parameters[name] = found.value
+            captures.append(replace(found, problem="" if found.problem == NO_ROW else found.problem))
+        if any(found.problem for found in captures):
+            return Explanation(_shown(captures))
+        before = [_evaluate(live, check.code, check.sql, parameters) for check in program.preconditions]
+        after: list[Evaluated] = []
+        if all(found.holds for found in before):
+            try:
+                _, outcome = _make(live, program, bound)
+            except MemoryError:
+                raise
+            except (Rejected, LimitExceeded, *_TOOL_ERRORS):
+                pass  # the call's own record says how the tool ended
+            else:
+                parameters["result"] = outcome.observation
+                after = [_evaluate(live, check.code, check.sql, parameters) for check in program.postconditions]
+        return Explanation(_shown(captures), _shown(before), _shown(after))
+    finally:
+        live.roll_back()
+
+
+def _evaluate(live: LiveState, name: str, sql: str, parameters: Mapping[str, Any]) -> Evaluated:
+    try:
+        values = live.database.value(sql, parameters)
+    except (ToolFailure, LimitExceeded) as failure:
+        return Evaluated(name, None, str(failure)[:MAX_EXPLAINED_CHARACTERS])
+    if not values:
+        return Evaluated(name, None, NO_ROW)
+    return Evaluated(name, values[0], "" if len(values) == 1 else "more than one row")
+
+
+def _shown(found: Sequence[Evaluated]) -> tuple[Evaluated, ...]:
+    def cut(value: Value) -> Value:
+        is_long = isinstance(value, str) and len(value) > MAX_EXPLAINED_CHARACTERS
+        return f"{str(value)[:MAX_EXPLAINED_CHARACTERS]}…" if is_long else value
+
+    return tuple(replace(each, value=cut(each.value)) for each in found)
 
 
 def _decide_heavy(live: LiveState, is_fresh: bool) -> None:
@@ -130,6 +205,21 @@ def _holds(live: LiveState, sql: str, parameters: Mapping[str, Any]) -> bool:
 
 
 def _run_tool(live: LiveState, program: ToolProgram, bound: dict[str, Any], parameters: dict[str, Any]) -> Outcome:
+    result, outcome = _make(live, program, bound)
+    if program.postconditions:
+        parameters["result"] = outcome.observation
+        for check in program.postconditions:
+            if not _holds(live, check.sql, parameters):
+                raise ToolFailure(FailureReason.POSTCONDITION, f"{check.code}: {check.message}")
+    errors = program.validator.errors(result)
+    if errors:
+        first = errors[0]
+        raise ToolFailure(FailureReason.OUTPUT_SCHEMA, f"{first['pointer'] or '/'}: {first['message']}")
+    return outcome
+
+
+def _make(live: LiveState, program: ToolProgram, bound: dict[str, Any]) -> tuple[dict[str, Any], Outcome]:
+    """The tool's own part of a call: its result, and the outcome if nothing after it objects."""
     tool = program.tool
     start_call(live.context, live.chance_seed(program, bound))
     result = live.function(tool.name)(live.context, **bound)
@@ -141,16 +231,7 @@ def _run_tool(live: LiveState, program: ToolProgram, bound: dict[str, Any], para
     outcome = Outcome(CallStatus.SUCCESS, None, observation, program.reads_all)
     if live.database.log:
         _take_changes(live, program, outcome)
-    if program.postconditions:
-        parameters["result"] = observation
-        for check in program.postconditions:
-            if not _holds(live, check.sql, parameters):
-                raise ToolFailure(FailureReason.POSTCONDITION, f"{check.code}: {check.message}")
-    errors = program.validator.errors(result)
-    if errors:
-        first = errors[0]
-        raise ToolFailure(FailureReason.OUTPUT_SCHEMA, f"{first['pointer'] or '/'}: {first['message']}")
-    return outcome
+    return result, outcome
 
 
 def _observation(result: Any) -> str:

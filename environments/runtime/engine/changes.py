@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 
 from environments.runtime.engine.errors import FailureReason, ToolFailure
-from environments.runtime.records import ChangeKind, ColumnRef, RowChange, Value
+from environments.runtime.engine.sql_text import quote
+from environments.runtime.records import ChangeKind, ColumnRef, Row, RowChange, Value
 from environments.runtime.tables import TableInfo
 
 MAX_INTEGER = 1 << 53
@@ -21,10 +22,33 @@ Key = tuple[str, Values]
 """(table, values of its primary key by column name)."""
 
 
-class TableShape:
-    """One table, laid out for the hot path."""
+_NULL = type(None)
+_TYPES: dict[str, tuple[type, ...]] = {"INTEGER": (int, _NULL), "REAL": (float, int, _NULL), "TEXT": (str, _NULL)}
 
-    __slots__ = ("all_columns", "columns", "generated", "key_columns", "key_of", "name", "primary_key")
+
+class TableShape:
+    """One table, laid out for the hot path.
+
+    Attributes:
+        select_row: SQL that reads the row of a key (its columns by name).
+        delete_row: SQL that deletes it.
+        insert_row: SQL that inserts the values of all columns in their order.
+    """
+
+    __slots__ = (
+        "_names",
+        "_types",
+        "all_columns",
+        "columns",
+        "delete_row",
+        "generated",
+        "insert_row",
+        "key_columns",
+        "key_of",
+        "name",
+        "primary_key",
+        "select_row",
+    )
 
     def __init__(self, table: TableInfo) -> None:
         self.name = table.name
@@ -38,6 +62,12 @@ class TableShape:
         )
         self.all_columns: frozenset[ColumnRef] = frozenset((table.name, column) for column in self.columns)
         self.generated = table.generated_id
+        self._names = frozenset(self.columns)
+        self._types = tuple(_TYPES[column.type] for column in table.columns)
+        name, where = quote(table.name), " AND ".join(f"{quote(column)} = ?" for column in self.key_columns)
+        self.select_row = f"SELECT * FROM {name} WHERE {where}"  # noqa: S608 - names come from the schema
+        self.delete_row = f"DELETE FROM {name} WHERE {where}"  # noqa: S608
+        self.insert_row = f"INSERT INTO {name} VALUES ({', '.join('?' for _ in self.columns)})"  # noqa: S608
 
     def row(self, values: Values) -> dict[str, Value]:
         """The values by column."""
@@ -46,6 +76,68 @@ class TableShape:
     def key(self, values: Values) -> dict[str, Value]:
         """The key's values by column."""
         return dict(zip(self.key_columns, values, strict=True))
+
+    def key_values(self, change: RowChange) -> Values:
+        """The key of a change that may come from anywhere.
+
+        Raises:
+            ValueError: It is not the table's key, or null.
+        """
+        key = change.key
+        if len(key) == len(self.key_columns):
+            values = tuple(map(key.get, self.key_columns))
+            if None not in values:
+                return values
+        raise ValueError(f"a key of {self.name} has values for {', '.join(self.key_columns)}")
+
+    def apply_to(self, change: RowChange, key: Values, base: Values | None) -> Values | None:
+        """The row that a change, which may come from anywhere, makes of the base image's row; None deletes it.
+
+        Raises:
+            ValueError: The change does not follow from the base image or is not in the one form that it can have.
+        """
+        before, after = change.before, change.after
+        values: Values | None = None
+        if change.kind is ChangeKind.INSERT:
+            fits = before is None and after is not None and after.keys() == self._names
+            if fits and after is not None:
+                values = tuple(map(after.get, self.columns))
+        elif base is None:
+            fits = False
+        elif change.kind is ChangeKind.DELETE:
+            fits = after is None and before == self.row(base)
+        else:
+            fits = before is not None and after is not None and self._is_update(before, after, base)
+            if fits and after is not None:
+                values = tuple(map({**self.row(base), **after}.get, self.columns))
+        held = base if values is None else values
+        if not fits or held is None or not _is_same(self.key_of(held), key):
+            raise ValueError(f"{change.kind} of {self.name} {dict(change.key)} does not fit the base image")
+        if values is not None:
+            self._check_values(values)
+        return values
+
+    def _is_update(self, before: Row, after: Row, base: Values) -> bool:
+        row = self.row(base)
+        return (
+            bool(after)
+            and after.keys() == before.keys()
+            and after.keys() <= row.keys()
+            and after.keys().isdisjoint(self.key_columns)
+            and all(row[column] == before[column] != after[column] for column in after)
+        )
+
+    def _check_values(self, values: Values) -> None:
+        """Values that SQLite would take, but change or keep past the contract's range."""
+        for value, kinds in zip(values, self._types, strict=True):
+            kind = value.__class__
+            if kind not in kinds or (kind is int and not -MAX_INTEGER <= value <= MAX_INTEGER):  # type: ignore[operator]  # by its class
+                raise ValueError(f"{self.name}: the values are not of the columns' types, or an integer is past 2^53")
+
+
+def _is_same(first: Values, second: Values) -> bool:
+    """Whether keys are equal and of equal types, which 1 and 1.0 are not."""
+    return first == second and all(one.__class__ is two.__class__ for one, two in zip(first, second, strict=True))
 
 
 def _single_key(position: int) -> Callable[[Values], Values]:

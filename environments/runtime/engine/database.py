@@ -18,6 +18,7 @@ import orjson
 
 from environments.runtime.engine.changes import Logged, TableShape, Values
 from environments.runtime.engine.errors import FailureReason, LimitExceeded, ToolFailure
+from environments.runtime.engine.sql_text import quote
 from environments.runtime.engine.statements import (
     SAVEPOINT_BASE,
     SAVEPOINT_CALL,
@@ -344,9 +345,7 @@ class Database:
 
     def reread(self, table: str, key: Values) -> Values | None:
         """One row by its key."""
-        shape = self._shapes[table]
-        where = " AND ".join(f"{quote(column)} = ?" for column in shape.key_columns)
-        found: Values | None = self._connection.execute(f"SELECT * FROM {quote(table)} WHERE {where}", key).fetchone()  # noqa: S608 - names come from the schema
+        found: Values | None = self._connection.execute(self._shapes[table].select_row, key).fetchone()
         return found
 
     def release(self) -> None:
@@ -374,40 +373,50 @@ class Database:
         self._connection.execute(_ROLLBACK_BASE)
 
     def apply(self, changes: Sequence[RowChange]) -> None:
-        """Makes changes that led from the base image to a state; keys and order do not matter.
+        """Makes changes that led from the base image to a state; their order does not matter.
 
-        Rows are taken out before others are put in, so that values can move between unique rows, and foreign keys are
-        switched off meanwhile and checked at the end.
+        They may come from a snapshot that anybody wrote, so each is held to the base image and to the one form that a
+        net change of it can have. Rows are taken out before others are put in, so that values can move between unique
+        rows, and foreign keys are switched off meanwhile and checked at the end.
 
         Raises:
-            ValueError: The changes do not fit the base image.
+            ValueError: The changes do not fit the base image; the state is then good for nothing.
         """
         connection = self._connection
         self._guard.is_trusted = True
         try:
+            connection.preupdate_hook(None)
             connection.config(apsw.SQLITE_DBCONFIG_ENABLE_FKEY, 0)
-            added: list[tuple[str, dict[str, Value]]] = []
+            removed: dict[TableShape, list[Values]] = {}
+            added: dict[TableShape, list[Values]] = {}
+            seen: set[tuple[str, Values]] = set()
             for change in changes:
-                shape = self._shapes[change.table]
-                key = tuple(change.key[column] for column in shape.key_columns)
-                row = self.reread(change.table, key)
-                if (row is None) != (change.kind is ChangeKind.INSERT):
-                    raise ValueError(f"{change.kind} of {change.table} {dict(change.key)} does not fit the base image")
-                if row is not None:
-                    where = " AND ".join(f"{quote(column)} = ?" for column in shape.key_columns)
-                    connection.execute(f"DELETE FROM {quote(change.table)} WHERE {where}", key)  # noqa: S608
-                if change.after is not None:
-                    added.append((change.table, {**(shape.row(row) if row is not None else {}), **change.after}))
-            for table, values in added:
-                insert_row(connection, table, values)
+                shape = self._shapes.get(change.table)
+                if shape is None:
+                    raise ValueError(f"there is no table {change.table[:80]}")
+                key = shape.key_values(change)
+                row: Values | None = None
+                if change.kind is not ChangeKind.INSERT:  # else the key's own constraint tells of a row that is there
+                    row = self.reread(change.table, key)
+                    removed.setdefault(shape, []).append(key)
+                values = shape.apply_to(change, key, row)
+                if values is not None:
+                    added.setdefault(shape, []).append(values)
+                seen.add((change.table, key))
+            if len(seen) != len(changes):
+                raise ValueError("two changes of one row")
+            for shape, keys in removed.items():
+                connection.executemany(shape.delete_row, keys)
+            for shape, rows in added.items():
+                connection.executemany(shape.insert_row, rows)
             if connection.execute("PRAGMA foreign_key_check").fetchone():
                 raise ValueError("the changes leave a foreign key that points to nothing")
         except apsw.Error as error:
             raise ValueError(f"the changes do not fit the base image: {error}") from None
         finally:
             connection.config(apsw.SQLITE_DBCONFIG_ENABLE_FKEY, 1)
+            connection.preupdate_hook(self._on_change)
             self._guard.is_trusted = False
-            self.log.clear()
 
     def dump(self) -> dict[str, list[dict[str, Value]]]:
         """Every row of every table, in the order of the primary key."""
@@ -429,12 +438,6 @@ class Database:
     def close(self) -> None:
         """Frees the state; closing twice is harmless."""
         self._connection.close()
-
-
-def quote(name: str) -> str:
-    """A name as SQL."""
-    escaped = name.replace('"', '""')
-    return f'"{escaped}"'
 
 
 def insert_row(connection: apsw.Connection, table: str, row: Mapping[str, Value]) -> None:

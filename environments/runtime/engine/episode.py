@@ -2,21 +2,20 @@
 
 from collections.abc import Mapping
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import apsw
 import msgspec
-import orjson
 
-from environments.runtime.engine.calls import Outcome, run_call
+from environments.runtime.engine.calls import Outcome, explain_call, run_call
 from environments.runtime.engine.context import Clock, canonical, seconds_of
 from environments.runtime.engine.errors import CallFailure, EngineError, EpisodeLostError, RerunFresh
 from environments.runtime.engine.live import LiveState
 from environments.runtime.engine.program import ToolProgram
-from environments.runtime.net_changes import NetChanges, change_from_json, change_to_json
+from environments.runtime.net_changes import NetChanges, change_to_json
 from environments.runtime.observations import invalid_arguments, unknown_tool
 from environments.runtime.pack.model import Scenario
-from environments.runtime.records import CallRecord, CallStatus, ColumnRef, RowChange, Value
+from environments.runtime.records import CallRecord, CallStatus, ColumnRef, Explanation, RowChange, Value
 
 if TYPE_CHECKING:
     from environments.runtime.engine.engine import Base, Engine
@@ -99,6 +98,26 @@ class Episode:
         self.failure = outcome.failure
         return self._record(tool, arguments, outcome, reads, started)
 
+    def explain(self, tool: str, arguments: Mapping[str, Any]) -> Explanation:
+        """What every capture and condition of a call would give here; the call is not made.
+
+        It counts as no call, but a heavy one may be interrupted where the call would be decided afresh: ask an episode
+        that is thrown away afterwards.
+
+        Raises:
+            EngineError: There is no such tool, or the arguments are not those of its schema.
+        """
+        live = self._open_live()
+        program = self._engine.programs.get(tool)
+        if program is None or not program.required <= arguments.keys() <= program.names:
+            raise EngineError(f"no call of {tool[:80]} with these arguments reaches a tool")
+        self._is_unclean = True
+        found = explain_call(live, program, arguments)
+        if live.database.is_lost:
+            self._rebuild()
+        self._is_unclean = False
+        return found
+
     def _run(self, live: LiveState, program: ToolProgram, arguments: Mapping[str, Any]) -> Outcome:
         try:
             return run_call(live, program, arguments, is_fresh=False)
@@ -152,7 +171,10 @@ class Episode:
         snapshot = self._engine.read_snapshot(since)
         if snapshot.scenario != self._scenario_reference():
             raise EngineError("the snapshot starts from another scenario")
-        return net.since(NetChanges(change_from_json(change) for change in snapshot.changes))
+        try:
+            return net.since(NetChanges(snapshot.changes))
+        except (ValueError, KeyError, TypeError) as error:
+            raise EngineError(f"the snapshot does not fit: {error}") from None
 
     def snapshot(self) -> bytes:
         """State, clock, ids, counters and seed as canonical bytes; equal states of equal starts give equal bytes."""
@@ -180,17 +202,17 @@ class Episode:
         """
         found = self._engine.read_snapshot(snapshot)
         base = self._engine.base_of_reference(found.scenario)
-        try:
-            clock = Clock(found.clock, seconds_of(found.clock))
-            changes = tuple(change_from_json(change) for change in found.changes)
-        except (ValueError, KeyError, TypeError) as error:
-            raise EngineError(f"not a snapshot: {error}") from None
+        clock = self._clock_of(found, base)
+        if not found.ids.keys() <= base.id_rules.keys():
+            raise EngineError("the snapshot does not fit: ids of a table that has none")
         live = self._engine.new_live_state(base)
         try:
-            live.database.apply(changes)
-        except (ValueError, KeyError) as error:
+            live.database.apply(found.changes)
+        except BaseException as error:
             live.close()
-            raise EngineError(f"the snapshot does not fit: {error}") from None
+            if isinstance(error, ValueError):
+                raise EngineError(f"the snapshot does not fit: {error}") from None
+            raise
         self._live.close()
         self._live = live
         self._id_offset = found.id_offset
@@ -199,7 +221,7 @@ class Episode:
         live.ids.counts.update(found.ids)
         live.equal_calls.update(found.equal_calls)
         live.refresh_context()
-        self._net = NetChanges(changes)
+        self._net = NetChanges(found.changes)
         self._num_successes = found.num_calls
         self.num_calls = found.num_calls
         self._is_closed = False
@@ -264,8 +286,30 @@ class Episode:
         except (ValueError, apsw.Error) as error:
             raise EpisodeLostError(f"the state could not be rebuilt: {error}") from error
 
+    def _clock_of(self, snapshot: "Snapshot", base: "Base") -> Clock:
+        """The snapshot's time, which is as many steps from the start as calls can have made."""
+        step = self._engine.pack.clock_step_seconds
+        try:
+            seconds = seconds_of(snapshot.clock)
+        except ValueError:
+            raise EngineError("not a snapshot: its clock is no time") from None
+        clock = Clock(base.scenario.clock_start, base.start_seconds)
+        if step:
+            num_steps, rest = divmod(seconds - base.start_seconds, step)
+            if rest == 0 and 0 < num_steps <= snapshot.num_calls:
+                clock.step(num_steps * step)
+        if clock.text != snapshot.clock:
+            raise EngineError("the snapshot does not fit: its clock is none that its calls lead to")
+        return clock
+
     def _scenario_reference(self) -> Any:
         return self._base.reference
+
+
+MAX_COUNT = 1 << 31
+"""Ids, calls and the like that a snapshot may count; far more than any episode reaches."""
+_Count = Annotated[int, msgspec.Meta(ge=0, le=MAX_COUNT)]
+_Digest = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
 
 
 class Snapshot(msgspec.Struct, frozen=True):
@@ -274,13 +318,16 @@ class Snapshot(msgspec.Struct, frozen=True):
     format: str
     content_sha256: str
     scenario: Any
-    seed: int
-    id_offset: int
+    seed: Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
+    id_offset: _Count
     clock: str
-    ids: dict[str, int]
-    equal_calls: dict[str, int]
-    num_calls: int
-    changes: list[dict[str, Any]]
+    ids: dict[str, _Count]
+    equal_calls: dict[_Digest, _Count]
+    num_calls: _Count
+    changes: list[RowChange]
+
+
+_snapshots = msgspec.json.Decoder(Snapshot)
 
 
 def decode_snapshot(snapshot: bytes) -> Snapshot:
@@ -290,8 +337,8 @@ def decode_snapshot(snapshot: bytes) -> Snapshot:
         EngineError: It is no snapshot of this format.
     """
     try:
-        found = msgspec.convert(orjson.loads(snapshot), Snapshot)
-    except (ValueError, msgspec.ValidationError) as error:
+        found = _snapshots.decode(snapshot)
+    except (ValueError, RecursionError, msgspec.MsgspecError) as error:
         raise EngineError(f"not a snapshot: {error}") from None
     if found.format != SNAPSHOT_FORMAT:
         raise EngineError(f"the snapshot's format is {found.format}, not {SNAPSHOT_FORMAT}")

@@ -10,8 +10,8 @@ from typing import Literal, cast
 
 import apsw
 
-from environments.runtime.engine.database import open_connection, quote
-from environments.runtime.engine.sql_text import clock_or_chance, tokens
+from environments.runtime.engine.database import open_connection
+from environments.runtime.engine.sql_text import clock_or_chance, quote, tokens
 from environments.runtime.engine.statements import FUNCTIONS
 from environments.runtime.faults import Fault
 from environments.runtime.pack.model import Column, Pack, Table

@@ -19,6 +19,12 @@ _CLOCK_TEXTS = frozenset({"'now'", "'localtime'", "'utc'"})
 _RANDOM_WORDS = frozenset({"RANDOM", "RANDOMBLOB"})
 
 
+def quote(name: str) -> str:
+    """A name as SQL."""
+    escaped = name.replace('"', '""')
+    return f'"{escaped}"'
+
+
 def tokens(sql: str) -> list[str]:
     """The tokens of a statement without comments; words in upper case, texts and quoted names as written."""
     found = []

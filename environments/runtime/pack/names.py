@@ -23,7 +23,7 @@ TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 SHA256 = re.compile(r"[0-9a-f]{64}")
-ADDRESS = re.compile(r"(https?://[^\s/]+(/\S*)?|urn:[a-z0-9][a-z0-9-]+:\S+)")
+ADDRESS = re.compile(r"(https?://[^\s\0/]+(/[^\s\0]*)?|urn:[a-z0-9][a-z0-9-]+:[^\s\0]+)")
 LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 
 
@@ -52,6 +52,8 @@ def check_text(text: str, place: str, limit: int, *, may_be_empty: bool = False)
         return Fault("text_empty", place, "a text is expected")
     if len(text) > limit:
         return Fault("text_length", place, f"{len(text)} characters, not {limit}")
+    if "\0" in text:
+        return Fault("text_encoding", place, "it holds a NUL")
     return None
 
 

@@ -20,7 +20,16 @@ from environments.runtime.pack.documents import (
     environment_document,
     scenario_document,
 )
-from environments.runtime.pack.limits import MAX_DESCRIPTION, MAX_FAULTS, MAX_FILE_BYTES, MAX_TITLE, MAX_TOOLS
+from environments.runtime.pack.limits import (
+    MAX_ADDRESS,
+    MAX_DESCRIPTION,
+    MAX_FAULTS,
+    MAX_FILE_BYTES,
+    MAX_LANGUAGE,
+    MAX_LICENCE,
+    MAX_TITLE,
+    MAX_TOOLS,
+)
 from environments.runtime.pack.model import Licence, Pack
 from environments.runtime.pack.names import ADDRESS, LANGUAGE, SHA256, check_name, check_text, is_time
 from environments.runtime.pack.strict_json import check_values
@@ -79,7 +88,7 @@ def _check_head(pack: Pack) -> Iterator[Fault]:
             found.append(Fault("file_too_large", name, f"larger than {MAX_FILE_BYTES[name]} bytes"))
         elif "\0" in text or "\r" in text:
             found.append(Fault("text_encoding", name, "it holds a NUL or a carriage return"))
-    if not LANGUAGE.fullmatch(pack.language):
+    if not LANGUAGE.fullmatch(pack.language) or len(pack.language) > MAX_LANGUAGE:
         found.append(Fault("value_wrong", "language", "a language tag such as 'en' is expected"))
     if not is_time(pack.clock_start):
         found.append(Fault("time_form", "clock_start", f"{pack.clock_start[:40]!r} is no such time"))
@@ -94,15 +103,16 @@ def _check_sources(pack: Pack) -> Iterator[Fault]:
         yield Fault("provenance_missing", "provenance", "nothing says where the pack comes from")
     for index, entry in enumerate(pack.provenance):
         place = f"provenance/{index}"
-        fault = check_text(entry.kind, f"{place}/kind", 60)
-        if fault:
-            yield fault
+        found = [
+            check_text(entry.kind, f"{place}/kind", 60),
+            check_text(entry.version or "", f"{place}/version", MAX_TITLE, may_be_empty=True),
+            _check_address(entry.address, f"{place}/address"),
+        ]
+        yield from filter(None, found)
         if not SHA256.fullmatch(entry.sha256):
             yield Fault("provenance_sha256", f"{place}/sha256", "not 64 lower-case hexadecimal digits")
         if not is_time(entry.retrieved_at):
             yield Fault("time_form", f"{place}/retrieved_at", f"{entry.retrieved_at[:40]!r} is no such time")
-        if not ADDRESS.fullmatch(entry.address):
-            yield Fault("address_form", f"{place}/address", f"{entry.address[:80]!r} is no full address")
         if entry.licence:
             yield from _check_licence(entry.licence, f"{place}/licence", is_needed=False)
 
@@ -110,5 +120,15 @@ def _check_sources(pack: Pack) -> Iterator[Fault]:
 def _check_licence(licence: Licence, place: str, *, is_needed: bool) -> Iterator[Fault]:
     if is_needed and not licence.spdx and not (licence.name and licence.address):
         yield Fault("licence_missing", place, "neither an SPDX identifier nor name and address")
-    if licence.address is not None and not ADDRESS.fullmatch(licence.address):
-        yield Fault("address_form", f"{place}/address", f"{licence.address[:80]!r} is no full address")
+    found = [
+        check_text(licence.spdx or "", f"{place}/spdx", MAX_LICENCE, may_be_empty=True),
+        check_text(licence.name or "", f"{place}/name", MAX_LICENCE, may_be_empty=True),
+        None if licence.address is None else _check_address(licence.address, f"{place}/address"),
+    ]
+    yield from filter(None, found)
+
+
+def _check_address(address: str, place: str) -> Fault | None:
+    if len(address) > MAX_ADDRESS or not ADDRESS.fullmatch(address):
+        return Fault("address_form", place, f"{address[:80]!r} is no full address")
+    return None

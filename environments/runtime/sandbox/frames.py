@@ -12,7 +12,7 @@ import msgspec
 
 from environments.runtime.faults import Fault
 from environments.runtime.pack.model import Scenario
-from environments.runtime.records import CallRecord, CallStatus, ColumnRef, RowChange, Value
+from environments.runtime.records import CallRecord, CallStatus, ColumnRef, Explanation, RowChange, Value
 from environments.runtime.tables import TableInfo
 
 PROTOCOL: Final = 1
@@ -99,13 +99,17 @@ class Ask(_Message, frozen=True, tag="ask"):
 
 
 class Transaction(_Message, frozen=True, tag="transaction"):
-    """One episode from its start to its end in a forked child that nothing survives."""
+    """One episode from its start to its end in a forked child that nothing survives.
+
+    With `explains` its last call is explained before it is made, and only that call's outcome is sent.
+    """
 
     seq: int
     start: Start
     calls: list[Call]
     seconds: float
     wants: list[Literal["state", "diff", "snapshot"]]
+    explains: bool = False
 
 
 class Ping(_Message, frozen=True, tag="ping"):
@@ -220,6 +224,7 @@ class Result(_Message, frozen=True, tag="result"):
     diff: tuple[RowChange, ...] | None
     snapshot: bytes | None
     refusal: str | None = None
+    explanation: Explanation | None = None
 
 
 Reply = Hello | Locked | Loaded | Done | Answered | Held | Refused | Ended

@@ -425,8 +425,19 @@ class Worker:
             SandboxError: How the child ended; the zygote lives unless it is no longer `is_alive`.
         """
         limit = self.limits.frame_seconds(len(calls)) if seconds is None else seconds
-        message = frames.Transaction(self.next_sequence(), start, list(calls), limit, list(wants))
-        ended = self.request(message, limit + self.limits.frame_grace_seconds + 1.0, frames.Ended)
+        return self._transact(frames.Transaction(self.next_sequence(), start, list(calls), limit, list(wants)))
+
+    def explain(self, start: frames.Start, calls: Sequence[frames.Call]) -> frames.Result:
+        """As `transact`, but tells of the last call only: its outcome, and what each of its conditions gave before.
+
+        Raises:
+            SandboxError: How the child ended.
+        """
+        limit = self.limits.frame_seconds(len(calls)) + self.limits.soft_seconds
+        return self._transact(frames.Transaction(self.next_sequence(), start, list(calls), limit, [], explains=True))
+
+    def _transact(self, message: frames.Transaction) -> frames.Result:
+        ended = self.request(message, message.seconds + self.limits.frame_grace_seconds + 1.0, frames.Ended)
         if ended.end != "ok":
             raise explain_child(ended)
         try:
@@ -435,12 +446,13 @@ class Worker:
             raise SandboxProtocolError(str(error)) from error
         if result.refusal is not None:
             raise RequestError("refused", result.refusal)
-        if len(result.outcomes) != len(calls) or any(
+        num_outcomes = 1 if message.explains else len(message.calls)
+        if len(result.outcomes) != num_outcomes or any(
             isinstance(outcome, frames.Recorded) and len(outcome.observation) > self.limits.observation_bytes
             for outcome in result.outcomes
         ):
             raise SandboxProtocolError("another number or size of outcomes than there can be")
-        self.num_calls += len(calls)
+        self.num_calls += len(message.calls)
         return result
 
     def ping(self, seconds: float = 5.0) -> None:

@@ -23,7 +23,7 @@ from environments.runtime.sandbox.errors import PoolClosedError, SandboxError
 from environments.runtime.sandbox.host import Mode, Worker
 from environments.runtime.sandbox.limits import Limits
 from environments.runtime.sandbox.policy import Policy
-from environments.runtime.sandbox.runner import PackRunner, TransactionResult, Upkeep
+from environments.runtime.sandbox.runner import ExplainedCall, PackRunner, TransactionResult, Upkeep
 
 logger = logging.getLogger(__name__)
 
@@ -160,14 +160,14 @@ class WorkerPool:
     def open(
         self,
         pack: bytes,
-        starts: Sequence[tuple[str | Scenario, int | None]],
+        starts: Sequence[tuple[str | Scenario, int | None] | tuple[str | Scenario, int | None, bytes]],
         *,
         mode: Mode = "warm",
         content_sha256: str | None = None,
     ) -> list[PoolEpisode]:
-        """Opens an episode for each (scenario, seed)."""
+        """Opens an episode for each (scenario, seed), or (scenario, seed, snapshot of an episode from there)."""
         runner = self.runner(pack, content_sha256)
-        held = runner.open([frames.Start(scenario, seed) for scenario, seed in starts], mode)
+        held = runner.open([frames.Start(*start) for start in starts], mode)
         return [PoolEpisode(runner, episode, self) for episode in held]
 
     def calls(self, calls: Sequence[tuple[PoolEpisode, str, Mapping[str, Any]]]) -> list[CallRecord]:
@@ -211,6 +211,26 @@ class WorkerPool:
         runner = self.runner(pack, content_sha256)
         requests = [frames.Call(0, tool, dict(arguments)) for tool, arguments in calls]
         return runner.transact(frames.Start(scenario, seed, snapshot), requests, wants)
+
+    def explain(
+        self,
+        pack: bytes,
+        scenario: str | Scenario,
+        seed: int | None,
+        calls: Sequence[tuple[str, Mapping[str, Any]]],
+        *,
+        snapshot: bytes | None = None,
+        content_sha256: str | None = None,
+    ) -> ExplainedCall:
+        """Makes calls in a forked child that nothing survives and tells what each condition of the last one gave.
+
+        Raises:
+            SandboxError: How it ended, if not well.
+        """
+        runner = self.runner(pack, content_sha256)
+        return runner.explain(
+            frames.Start(scenario, seed, snapshot), [frames.Call(0, tool, dict(arguments)) for tool, arguments in calls]
+        )
 
     def release(self, content_sha256: str) -> None:
         """Lets a quarantined pack run again."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeVar
 
-from environments.runtime.records import CallRecord, RowChange
+from environments.runtime.records import CallRecord, Explanation, RowChange
 from environments.runtime.sandbox import frames
 from environments.runtime.sandbox.episodes import HeldEpisode
 from environments.runtime.sandbox.errors import (
@@ -62,6 +62,21 @@ class TransactionResult:
     state: frames.State | None
     diff: tuple[RowChange, ...] | None
     snapshot: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedCall:
+    """A call made in a forked child.
+
+    Attributes:
+        record: Of the call; its index counts the calls before it.
+        failure: Reason and detail if it failed.
+        explanation: What each condition gave; None if evaluating them ended badly.
+    """
+
+    record: CallRecord
+    failure: tuple[str, str] | None
+    explanation: Explanation | None
 
 
 @dataclass(slots=True)
@@ -245,12 +260,23 @@ class PackRunner:
             return episodes
 
     def reset(self, episode: HeldEpisode, start: frames.Start) -> None:
-        """Puts an episode at a start."""
+        """Puts an episode at a start.
+
+        Raises:
+            RequestError: The worker refuses the start; the episode stays where it was.
+            SandboxError: As the worker ends.
+        """
         with self._use():
             self._check_open(episode)
-            if episode.number in self._open and self._mode_of(episode.mode) == "warm":
-                opening = {episode.number: start}
-                self._guarded(lambda: self.worker("warm").open(opening), "warm")
+            if self._mode_of(episode.mode) == "fork":
+                self._transact(start, [], ())
+            else:
+                try:
+                    self._guarded(lambda: self.worker("warm").open({episode.number: start}), "warm")
+                except RequestError:
+                    self._open.discard(episode.number)  # the worker closed it; it is rebuilt when next used
+                    raise
+                self._open.add(episode.number)
             episode.start, episode.log, episode.num_calls = start, [], 0
 
     def close_episodes(self, episodes: Iterable[HeldEpisode]) -> None:
@@ -323,6 +349,24 @@ class PackRunner:
         try:
             return self._guarded(run, "fork")
         except ToolTimeout:
+            return self._guarded(run, "fork")
+
+    def explain(self, start: frames.Start, calls: Sequence[frames.Call]) -> ExplainedCall:
+        """Makes calls in a forked child and tells what each condition of the last one gave.
+
+        Raises:
+            SandboxError: How it ended, or that the last call did not finish.
+        """
+
+        def run() -> ExplainedCall:
+            result = self.worker("fork").explain(start, calls)
+            last, outcome = calls[-1], result.outcomes[0]
+            if isinstance(outcome, frames.Broken):
+                raise BROKEN_ERRORS[outcome.kind](f"of {last.tool[:80]}: {outcome.message}")
+            record = frames.to_record(outcome, len(calls) - 1, last.tool, last.arguments)
+            return ExplainedCall(record, outcome.failure, result.explanation)
+
+        with self._use():
             return self._guarded(run, "fork")
 
     def _guarded(self, action: Callable[[], Answer], mode: Mode, *, is_retried: bool = False) -> Answer:

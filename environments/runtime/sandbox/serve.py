@@ -16,6 +16,7 @@ import msgspec
 
 from environments.runtime.engine import Engine, Episode
 from environments.runtime.pack import decode_pack
+from environments.runtime.records import Explanation
 from environments.runtime.sandbox import frames
 from environments.runtime.sandbox.errors import SoftTimeoutError
 from environments.runtime.sandbox.limits import Limits
@@ -130,16 +131,19 @@ class Server:
         return self.engine.open(start.scenario, start.seed, id_offset=start.id_offset)
 
     def open(self, opening: frames.Opening) -> None:
-        """Opens an episode, or puts an open one at a start."""
+        """Opens an episode, or puts an open one at a start; one that does not get there is closed."""
         start = opening.start
         episode = self.episodes.get(opening.episode)
-        if episode is None:
-            episode = self.open_new(start)
-        else:
-            episode.reset(start.scenario, start.seed, start.id_offset)
-        self.episodes[opening.episode] = episode
-        if start.snapshot is not None:
-            episode.restore(start.snapshot)
+        try:
+            if episode is None:
+                self.episodes[opening.episode] = episode = self.open_new(start)
+            elif start.snapshot is None:
+                episode.reset(start.scenario, start.seed, start.id_offset)
+            if start.snapshot is not None:
+                episode.restore(start.snapshot)
+        except BaseException:
+            self.forget(opening.episode)
+            raise
 
     def episode(self, number: int) -> Episode:
         """An open episode."""
@@ -187,6 +191,17 @@ class Server:
             outcome = frames.Broken("lost", f"{type(error).__name__[:80]}: {describe(error)}")
         self.forget(number)
         return outcome
+
+    def explain(self, number: int, call: frames.Call) -> Explanation | None:
+        """What each condition of a call gives, under the soft timer; None if that ends badly, as the call then does."""
+        try:
+            signal.setitimer(signal.ITIMER_REAL, self.limits.soft_seconds)
+            try:
+                return self.episode(number).explain(call.tool, call.arguments)
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+        except BaseException:  # noqa: BLE001 - a tool may raise anything
+            return None
 
     def can_be_sent(self, outcome: frames.Recorded) -> bool:
         """Whether an answer fits; only long ones are measured, and text that is no UTF-8 is refused."""

@@ -161,6 +161,8 @@ class Zygote:
                     server.episodes[0].restore(start.snapshot)
         except Exception as error:  # noqa: BLE001
             return frames.Result([], None, None, None, f"{type(error).__name__[:80]}: {describe(error)}")
+        if request.explains:
+            return self.explain(request)
         outcomes = [server.call(0, call) for call in request.calls]
         episode = server.episodes.get(0)
         if episode is None:  # a call broke; there is no state to tell of
@@ -171,3 +173,11 @@ class Zygote:
             tuple(episode.diff()) if "diff" in request.wants else None,
             episode.snapshot() if "snapshot" in request.wants else None,
         )
+
+    def explain(self, request: frames.Transaction) -> frames.Result:
+        """Makes the calls before the last one, explains that, makes it, and tells of it alone."""
+        *earlier, last = request.calls
+        for call in earlier:
+            self.server.call(0, call)
+        explanation = self.server.explain(0, last)
+        return frames.Result([self.server.call(0, last)], None, None, None, explanation=explanation)

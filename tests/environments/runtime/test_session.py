@@ -7,6 +7,7 @@ import pytest
 
 from environments.runtime.pack.model import Scenario
 from environments.runtime.records import CallStatus
+from environments.runtime.sandbox.errors import RequestError
 from environments.runtime.sandbox.pool import WorkerPool
 from environments.runtime.session import (
     Environment,
@@ -135,6 +136,53 @@ def test_bad_snapshots_are_refused(environment, session, pool):
             session.restore(bad)
         with pytest.raises(SessionError):
             session.diff(bad)
+
+
+def misfit(session):
+    """A snapshot of the right form and hash that only the worker finds wrong."""
+    document = json.loads(session.snapshot())
+    document["changes"] = [{"table": "books", "key": {"id": "none"}, "kind": "delete", "before": {}, "after": None}]
+    return json.dumps(document).encode()
+
+
+def test_snapshot_that_the_worker_refuses_leaves_the_session_where_it_was(environment, session):
+    session.call(*LEND)
+    before, bad = session.snapshot(), misfit(session)
+    for _ in range(3):
+        with pytest.raises(RequestError, match="does not fit"):
+            session.restore(bad)
+        with pytest.raises(RequestError, match="does not fit"):
+            session.diff(bad)
+        with pytest.raises(RequestError, match="does not fit"):
+            environment.open_snapshot(bad)
+    assert session.snapshot() == before
+    assert session.call("draw", {}).status is CallStatus.SUCCESS
+
+
+def test_refused_snapshots_leave_nothing_in_the_worker(pool, environment, session):
+    session.call(*LEND)
+    bad = misfit(session)
+    (worker,) = pool.runner(environment.encoded, environment.content_sha256).workers
+    for _ in range(50):
+        with pytest.raises(RequestError):
+            environment.open_snapshot(bad)
+    before = worker.resident_bytes()
+    for _ in range(300):  # a state has at least 100 KB
+        with pytest.raises(RequestError):
+            environment.open_snapshot(bad)
+    assert worker.resident_bytes() - before < 8 << 20
+
+
+def test_session_at_a_snapshot_needs_one_frame(environment, session):
+    session.call(*LEND)
+    opened = environment.open_snapshot(session.snapshot())
+    assert (opened.snapshot(), opened.transcript) == (session.snapshot(), [])
+    assert opened.start.scenario == "small"
+    assert opened.call("draw", {}).observation == session.call("draw", {}).observation
+    with pytest.raises(SessionError, match="another version"):
+        environment.open_snapshot(session.snapshot().replace(environment.content_sha256.encode(), b"0" * 64))
+    with pytest.raises(SessionError, match="not a snapshot"):
+        environment.open_snapshot(b'{"x":' * 100_000)
 
 
 def test_replay_confirms_a_transcript(session):

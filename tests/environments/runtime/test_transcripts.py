@@ -103,3 +103,15 @@ def test_a_forged_or_foreign_transcript_is_found(pool, session):
 def test_what_is_no_transcript(text):
     with pytest.raises(ValueError, match=r"."):
         read_transcript(text)
+
+
+@pytest.mark.parametrize("arguments", [{"count": 10**69}, {"count": "\ud800"}, {"count": 2**63}, {"\udc00": [2**64]}])
+def test_arguments_that_no_frame_carries_come_back_as_they_were(session, arguments):
+    refused = session.call("draw", arguments)
+    assert refused.code == "invalid_arguments"
+
+    transcript = read_transcript(write_transcript(session))
+
+    assert transcript.records[-1].arguments == arguments
+    assert transcript.records[-1].observation == refused.observation
+    assert transcript.replay(session.environment).diff == session.diff()

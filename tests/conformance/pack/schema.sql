@@ -1,0 +1,4 @@
+CREATE TABLE texts (
+    name TEXT PRIMARY KEY NOT NULL,
+    text TEXT NOT NULL
+) STRICT;
