@@ -200,6 +200,7 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
+                "verbose_name_plural": "provenance",
                 "ordering": ["version", "position"],
             },
         ),

@@ -14,9 +14,10 @@ from collections.abc import Iterable
 from typing import Any, ClassVar, Self
 
 from django.conf import settings
+from django.contrib.postgres.expressions import ArraySubquery
 from django.db import models, transaction
-from django.db.models import F, OuterRef, Q, Subquery
-from django.db.models.functions import Now
+from django.db.models import Count, F, OuterRef, Q, Subquery
+from django.db.models.functions import JSONObject, Now
 from django.utils.translation import gettext_lazy as _
 
 from environments.core.seeds import content_code
@@ -40,18 +41,43 @@ class EnvironmentQuerySet(models.QuerySet["Environment"]):
         return self.filter(verified_version__isnull=False)
 
     def search(self, words: str) -> Self:
-        """Those whose name, title, domain, description or a tool's name holds every word."""
+        """Those of whose latest version the name, title, domain, description or a tool's name holds every word."""
         rows = self
         for word in words.split():
-            tools = Tool.objects.filter(version__environment=OuterRef("pk"), name__icontains=word)
+            # Not by a subquery for each row: this one is run once and hashed.
+            tools = Tool.objects.filter(name__icontains=word).order_by()
             rows = rows.filter(
                 Q(name__icontains=word)
                 | Q(latest_version__title__icontains=word)
                 | Q(latest_version__domain__icontains=word)
                 | Q(latest_version__description__icontains=word)
-                | models.Exists(tools)
+                | Q(latest_version__in=tools.values("version"))
             )
         return rows
+
+    def with_approval(self) -> Self:
+        """Adds `approval`: that of the latest version."""
+        return self.annotate(approval=_newest_verdict("latest_version__code"))
+
+    def with_versions(self) -> Self:
+        """Reads the latest and the verified version along, without their content."""
+        content = [f"{version}__{column}" for version in ("latest_version", "verified_version")
+                   for column in EnvironmentVersion.CONTENT_COLUMNS]  # fmt: skip
+        return self.select_related("latest_version", "verified_version").defer(*content)
+
+    def with_record(self) -> Self:
+        """Adds of the latest version: `changed_at`, `outcome`, and `num_cases_held` of `num_cases_run` in its last run.
+
+        All but the first are None where no run was made yet.
+        """
+        changes = StatusChange.objects.filter(version=OuterRef("latest_version")).order_by("-pk")
+        runs = VerificationRun.objects.filter(version=OuterRef("latest_version")).order_by("-pk")
+        return self.annotate(
+            changed_at=Subquery(changes.values("at")[:1]),
+            outcome=Subquery(runs.values("outcome")[:1]),
+            num_cases_held=Subquery(runs.values("num_cases_held")[:1]),
+            num_cases_run=Subquery(runs.values("num_cases")[:1]),
+        )
 
 
 class Environment(models.Model):
@@ -93,6 +119,13 @@ class Environment(models.Model):
         self.refresh_from_db(fields=["latest_version", "verified_version"])
 
 
+def _newest_verdict(code_column: str) -> Subquery:
+    decisions = Decision.objects.filter(
+        subject_kind=VERSION_KIND, subject_code=OuterRef(code_column), superseded_by__isnull=True
+    ).exclude(verdict=Decision.Verdict.VERIFY)
+    return Subquery(decisions.order_by("-pk").values("verdict")[:1])
+
+
 class EnvironmentVersionQuerySet(models.QuerySet["EnvironmentVersion"]):
     """Chains over versions."""
 
@@ -102,14 +135,11 @@ class EnvironmentVersionQuerySet(models.QuerySet["EnvironmentVersion"]):
 
     def with_approval(self) -> Self:
         """Adds `approval`: the verdict of the newest decision that stands, None without one."""
-        decisions = Decision.objects.filter(
-            subject_kind=VERSION_KIND, subject_code=OuterRef("code"), superseded_by__isnull=True
-        ).exclude(verdict=Decision.Verdict.VERIFY)
-        return self.annotate(approval=Subquery(decisions.order_by("-pk").values("verdict")[:1]))
+        return self.annotate(approval=_newest_verdict("code"))
 
     def without_content(self) -> Self:
         """For lists: leaves out source and schema."""
-        return self.defer("schema_sql", "tools_py")
+        return self.defer(*EnvironmentVersion.CONTENT_COLUMNS)
 
 
 class EnvironmentVersion(models.Model):
@@ -139,6 +169,9 @@ class EnvironmentVersion(models.Model):
         Status.RETIRED: frozenset(),
         Status.DISCARDED: frozenset(),
     }
+
+    CONTENT_COLUMNS = ("schema_sql", "tools_py")
+    """Columns that may hold megabytes; no list reads them."""
 
     code = models.UUIDField(unique=True, editable=False)
     environment = models.ForeignKey(Environment, models.PROTECT, related_name="versions")
@@ -195,6 +228,18 @@ class EnvironmentVersion(models.Model):
     def licence(self) -> core.Licence:
         """Under which terms the pack may be used."""
         return core.Licence(self.licence_spdx, self.licence_name, self.licence_address)
+
+    @property
+    def newest_run(self) -> "VerificationRun | None":
+        """The last verification, whatever came of it."""
+        return self.runs.order_by("-number").first()
+
+    @property
+    def effects_seen(self) -> dict[str, dict[str, bool]]:
+        """By tool, what the last verification that passed saw of its writes; empty without one."""
+        runs = self.runs.filter(outcome=VerificationRun.Outcome.PASSED).order_by("-number")
+        effects: dict[str, dict[str, bool]] | None = runs.values_list("effects", flat=True).first()
+        return effects or {}
 
     def may_become(self, status: str) -> bool:
         """Whether the state machine lets it."""
@@ -324,6 +369,11 @@ class ToolQuerySet(models.QuerySet["Tool"]):
         """Those of one version, in its order."""
         return self.filter(version=version).order_by("position")
 
+    def with_version(self) -> Self:
+        """Reads the version and its environment along, without the version's content."""
+        content = [f"version__{column}" for column in EnvironmentVersion.CONTENT_COLUMNS]
+        return self.select_related("version__environment").defer(*content)
+
     def search(self, words: str) -> Self:
         """Those whose name, title or description holds every word."""
         rows = self
@@ -346,6 +396,10 @@ class Tool(Part):
 
         AGENT = "agent", _("Agent")
         USER = "user", _("Simulated user")
+
+    CONTENT_COLUMNS = ("input_schema", "output_schema", "argument_names", "captures", "preconditions",
+                       "postconditions", "rejections", "origin")  # fmt: skip
+    """Columns that no list reads."""
 
     code = models.UUIDField(unique=True, editable=False)
     version = models.ForeignKey(EnvironmentVersion, models.PROTECT, related_name="tools")
@@ -386,6 +440,28 @@ class Tool(Part):
         return cls(code=code, version=version, position=position, **to_json(tool))
 
 
+class ScenarioQuerySet(models.QuerySet["Scenario"]):
+    """Chains over scenarios."""
+
+    def current(self) -> Self:
+        """Those of each environment's verified version."""
+        return self.filter(version__verified_of__isnull=False)
+
+    def with_version(self) -> Self:
+        """Reads the version and its environment along, without the version's content."""
+        content = [f"version__{column}" for column in EnvironmentVersion.CONTENT_COLUMNS]
+        return self.select_related("version__environment").defer(*content)
+
+    def with_row_counts(self) -> Self:
+        """Adds `row_counts`: how many rows each table has, counted without reading them."""
+        # PostgreSQL reads no escaped NUL; what the text says does not matter to the count.
+        counted = (
+            "(SELECT jsonb_object_agg(key, json_array_length(value))"
+            r" FROM json_each(replace(%(expressions)s, '\u0000', '')::json))"
+        )
+        return self.annotate(row_counts=models.Func("rows", template=counted, output_field=models.JSONField()))
+
+
 class Scenario(Part):
     """A named initial state: rows by table, clock and seed; no goal."""
 
@@ -405,6 +481,8 @@ class Scenario(Part):
     seed = models.BigIntegerField()
     rows = ExactJSONField()
     num_rows = models.PositiveIntegerField()
+
+    objects = ScenarioQuerySet.as_manager()
 
     class Meta:
         ordering = ["version", "position"]
@@ -472,6 +550,7 @@ class Provenance(Part):
     licence = ExactJSONField(null=True)
 
     class Meta:
+        verbose_name_plural = "provenance"
         ordering = ["version", "position"]
         indexes = [models.Index(fields=["sha256"], name="provenance_sha256")]
 
@@ -489,6 +568,18 @@ class Provenance(Part):
         """The unsaved row."""
         document = to_json(entry)
         return cls(version=version, position=position, source_version=document.pop("version"), **document)
+
+
+class VerificationRunQuerySet(models.QuerySet["VerificationRun"]):
+    """Chains over verification runs."""
+
+    def with_tool_figures(self) -> Self:
+        """Adds `tool_figures`: for each tool by name how many cases the run played, and how many held."""
+        figures = JSONObject(
+            tool=F("case__tool"), num_cases=Count("pk"), num_cases_held=Count("pk", filter=Q(holds=True))
+        )
+        results = CaseResult.objects.filter(run=OuterRef("pk")).order_by("case__tool").values("case__tool")
+        return self.annotate(tool_figures=ArraySubquery(results.annotate(figures=figures).values("figures")))
 
 
 class VerificationRun(models.Model):
@@ -514,6 +605,8 @@ class VerificationRun(models.Model):
     num_calls = models.PositiveIntegerField(default=0)
     num_answered = models.PositiveIntegerField(default=0)
     created_at = models.DateTimeField(db_default=Now())
+
+    objects = VerificationRunQuerySet.as_manager()
 
     class Meta:
         ordering = ["-id"]

@@ -45,6 +45,10 @@ _MOVES: Final = {
     Decision.Verdict.RETIRE: Status.RETIRED,
     Decision.Verdict.DISCARD: Status.DISCARDED,
 }
+_VERDICTS: Final = (
+    Decision.Verdict.VERIFY, Decision.Verdict.APPROVE, Decision.Verdict.REJECT, Decision.Verdict.RETIRE,
+    Decision.Verdict.DISCARD,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,16 +167,28 @@ def decide_version(
     return decision
 
 
+def allowed_verdicts(version: EnvironmentVersion) -> tuple[Decision.Verdict, ...]:
+    """The verdicts that the version's status allows, whoever decides."""
+    return tuple(verdict for verdict in _VERDICTS if not _refusal(version, verdict))
+
+
 def _check_allowed(version: EnvironmentVersion, verdict: Decision.Verdict) -> None:
+    refusal = _refusal(version, verdict)
+    if refusal:
+        raise StaleStateError(refusal)
+
+
+def _refusal(version: EnvironmentVersion, verdict: Decision.Verdict) -> str:
     status = _MOVES.get(verdict)
     if verdict == Decision.Verdict.APPROVE and version.status != Status.VERIFIED:
-        raise StaleStateError(f"{version} is {version.status}: only a verified version can be approved.")
+        return f"{version} is {version.status}: only a verified version can be approved."
     if verdict == Decision.Verdict.VERIFY and not (
         version.status == Status.VERIFIED or version.may_become(Status.VERIFIED)
     ):
-        raise StaleStateError(f"{version} is {version.status}: it is not verified any more.")
+        return f"{version} is {version.status}: it is not verified any more."
     if status is not None and not version.may_become(status):
-        raise StaleStateError(f"{version} is {version.status}, from which it can't become {status}.")
+        return f"{version} is {version.status}, from which it can't become {status}."
+    return ""
 
 
 def _invalid(faults: Sequence[Fault]) -> InvalidPackError:

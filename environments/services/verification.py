@@ -15,12 +15,24 @@ from environments.runtime.cases import CaseResult as PlayedCase
 from environments.runtime.conformance import Check, Finding, check_environment
 from environments.runtime.effects import Effects, observe_effects
 from environments.runtime.pack import check_pack
-from environments.runtime.sandbox.errors import SandboxError
+from environments.runtime.pack.documents import TOOLS
+from environments.runtime.sandbox.errors import (
+    HarnessTampered,
+    ReplayMismatch,
+    SandboxError,
+    SandboxProtocolError,
+    SandboxViolation,
+)
 from environments.services.registry import import_shipped_pack, shipped_packs
 from environments.services.workers import environment_of, worker_pool
 
 VERIFIER_VERSION: Final = "conformance/1"
 """What a run says it was made by; raised whenever a check is added or changed."""
+
+SUSPECT_CODES: Final = frozenset(
+    kind.code for kind in (HarnessTampered, ReplayMismatch, SandboxProtocolError, SandboxViolation)
+)
+"""How calls are lost by the pack's own doing, and not by the machinery's."""
 
 Outcome = VerificationRun.Outcome
 Status = EnvironmentVersion.Status
@@ -38,11 +50,11 @@ class _Verified:
 
     @property
     def outcome(self) -> Outcome:
-        """Failed by any finding about the pack, undecided by findings about the machinery alone."""
+        """Passed without a finding; undecided if the machinery lost a call, which makes what follows look wrong too."""
         if not self.findings:
             return Outcome.PASSED
-        only_machinery = all(finding.check == Check.INFRASTRUCTURE for finding in self.findings)
-        return Outcome.UNDECIDED if only_machinery else Outcome.FAILED
+        lost = {finding.code for finding in self.findings if finding.check == Check.INFRASTRUCTURE}
+        return Outcome.UNDECIDED if lost and not lost & SUSPECT_CODES else Outcome.FAILED
 
 
 def verify_environment(
@@ -74,6 +86,8 @@ def verify_environment(
 
 def _execute(version: EnvironmentVersion, report: Callable[[str], None]) -> _Verified:
     report("validate")
+    # A pack that was set aside for crashes gets another chance: somebody asked to look again.
+    worker_pool().release(version.content_sha256)
     try:
         environment = environment_of(version)
         faults = check_pack(environment.pack, require_cases=True)
@@ -91,6 +105,8 @@ def _execute(version: EnvironmentVersion, report: Callable[[str], None]) -> _Ver
             report("effects")
             effects = observe_effects(environment)
     except SandboxError as error:
+        if error.code in SUSPECT_CODES:
+            return _Verified((Finding(Check.FAILURE, error.code, TOOLS, str(error)),))
         raise SandboxFailedError(f"{error.code}: {error}") from error
     cases = checked.cases.cases if checked.cases else ()
     return _Verified(checked.findings, cases, checked.num_calls, checked.num_answered, effects)

@@ -1,4 +1,4 @@
-"""The admin site: people, tokens, jobs, and the append-only rows to read."""
+"""People, their API tokens, and the audit trail."""
 
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
@@ -6,50 +6,22 @@ from typing import TYPE_CHECKING, Any
 from django.contrib import admin
 from django.contrib.admin.forms import AdminAuthenticationForm
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
-from django.contrib.auth.models import Group
-from django.db import models
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
 
+from environments.admin.base import ReadOnlyAdmin
 from environments.forms import LoginForm
-from environments.models import ApiToken, AuditEvent, Decision, Job, JobEvent, User
+from environments.models import ApiToken, AuditEvent, User
 from environments.services import record_audit
 
-admin.site.site_header = _("EnvFactory registry")
-admin.site.site_title = _("EnvFactory")
-admin.site.index_title = _("Registry")
-admin.site.unregister(Group)  # roles are a table in code, not groups
-
-
 if TYPE_CHECKING:  # generic to the type checker only
-    ModelAdmin = admin.ModelAdmin[models.Model]
     BaseUserAdmin = DjangoUserAdmin[User]
 else:
-    ModelAdmin = admin.ModelAdmin
     BaseUserAdmin = DjangoUserAdmin
 
 
 class AdminLoginForm(LoginForm, AdminAuthenticationForm):
     """The admin site's own log-in page, under the same limit on attempts as the console's."""
-
-
-admin.site.login_form = AdminLoginForm
-
-
-class ReadOnlyAdmin(ModelAdmin):
-    """Rows that can be looked at only."""
-
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Nobody may."""
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Nobody may."""
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Nobody may."""
-        return False
 
 
 @admin.register(User)
@@ -109,40 +81,6 @@ class ApiTokenAdmin(ReadOnlyAdmin):
     search_fields = ["name", "prefix", "user__username"]
     list_select_related = ["user"]
     exclude = ["key_hash"]
-
-
-@admin.register(Job)
-class JobAdmin(ReadOnlyAdmin):
-    """Work of every kind; it is steered in the console."""
-
-    list_display = ["code", "kind", "status", "stage", "done_units", "total_units", "created_by", "created_at"]
-    list_filter = ["status", "kind", "queue", ("parent", admin.EmptyFieldListFilter)]
-    search_fields = ["code", "kind", "error_code"]
-    list_select_related = ["created_by"]
-    date_hierarchy = "created_at"
-    show_full_result_count = False
-
-
-@admin.register(JobEvent)
-class JobEventAdmin(ReadOnlyAdmin):
-    """Log and progress of jobs, append-only."""
-
-    list_display = ["id", "job", "at", "kind", "level", "stage", "text"]
-    list_filter = ["kind", "level"]
-    search_fields = ["job__code", "text"]
-    list_select_related = ["job"]
-    show_full_result_count = False
-
-
-@admin.register(Decision)
-class DecisionAdmin(ReadOnlyAdmin):
-    """People's verdicts, append-only."""
-
-    list_display = ["at", "actor", "verdict", "subject_kind", "subject_code", "reason_codes"]
-    list_filter = ["verdict", "subject_kind", "actor"]
-    search_fields = ["subject_code", "subject_sha256", "note"]
-    list_select_related = ["actor"]
-    date_hierarchy = "at"
 
 
 @admin.register(AuditEvent)
