@@ -5,13 +5,25 @@ from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 from rest_framework.routers import SimpleRouter
 
-from environments.api import schema, stream, viewsets  # noqa: F401 - schema registers its extensions
+from environments.api import registry, schema, sessions, sources, stream, viewsets  # noqa: F401 - schema registers extensions
 from environments.core.access import Permission
 
 router = SimpleRouter(use_regex_path=False)
 router.register("job-kinds", viewsets.JobKindViewSet, basename="job-kind")
 router.register("jobs", viewsets.JobViewSet, basename="job")
 router.register("jobs/<uuid:code>/events", viewsets.JobEventViewSet, basename="job-event")
+router.register("environments", registry.EnvironmentViewSet, basename="environment")
+router.register("versions", registry.VersionViewSet, basename="version")
+router.register("versions/<uuid:code>/tables", registry.VersionTableViewSet, basename="version-table")
+router.register("versions/<uuid:code>/runs", registry.VersionRunViewSet, basename="version-run")
+router.register("versions/<uuid:code>/history", registry.VersionHistoryViewSet, basename="version-history")
+router.register("tools", registry.ToolViewSet, basename="tool")
+router.register("scenarios", registry.ScenarioViewSet, basename="scenario")
+router.register("sessions", sessions.SessionViewSet, basename="session")
+router.register("sessions/<uuid:code>/calls", sessions.SessionCallViewSet, basename="session-call")
+router.register("sources", sources.SourceViewSet, basename="source")
+router.register("documents", sources.DocumentViewSet, basename="document")
+router.register("operations", sources.OperationViewSet, basename="operation")
 router.register("tokens", viewsets.ApiTokenViewSet, basename="token")
 router.register("decisions", viewsets.DecisionViewSet, basename="decision")
 router.register("audit", viewsets.AuditEventViewSet, basename="audit-event")

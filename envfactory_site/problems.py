@@ -21,6 +21,8 @@ STATUS_OF_ERROR: dict[type[errors.EnvFactoryError], HTTPStatus] = {
     errors.UnknownJobKindError: HTTPStatus.BAD_REQUEST,
     errors.InvalidInputError: HTTPStatus.BAD_REQUEST,
     errors.InvalidPackError: HTTPStatus.BAD_REQUEST,
+    errors.UnreadableSourceError: HTTPStatus.BAD_REQUEST,
+    errors.FetchRefusedError: HTTPStatus.BAD_REQUEST,
     errors.PermissionDeniedError: HTTPStatus.FORBIDDEN,
     errors.StaleStateError: HTTPStatus.CONFLICT,
     errors.NotVerifiedError: HTTPStatus.CONFLICT,
@@ -31,6 +33,7 @@ STATUS_OF_ERROR: dict[type[errors.EnvFactoryError], HTTPStatus] = {
     errors.SandboxFailedError: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.IdempotencyConflictError: HTTPStatus.CONFLICT,
     errors.TransientError: HTTPStatus.SERVICE_UNAVAILABLE,
+    errors.FetchFailedError: HTTPStatus.SERVICE_UNAVAILABLE,
 }
 """The HTTP status of each domain error; one that is not here is a bug and becomes a 500."""
 

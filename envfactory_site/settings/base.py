@@ -122,6 +122,9 @@ def databases(address: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+DATABASE_PREPARE = env.boolean("DATABASE_PREPARE", True)
+
+
 def caches(redis_url: str) -> dict[str, Any]:
     """Django's `CACHES` on database 1 of the server; the broker is database 0."""
     return {
@@ -142,8 +145,19 @@ SANDBOX_REQUIRE_LANDLOCK = env.boolean("SANDBOX_REQUIRE_LANDLOCK", False)
 
 SESSION_IDLE_SECONDS = env.number("SESSION_IDLE_SECONDS", 1800, minimum=1)
 SESSION_QUOTA = env.number("SESSION_QUOTA", 1000, minimum=1)
-SESSION_MAX_CALLS = env.number("SESSION_MAX_CALLS", 10_000, minimum=1)
+SESSION_MAX_CALLS = env.number("SESSION_MAX_CALLS", 10000, minimum=1)
 SESSION_KEEP_DAYS = env.number("SESSION_KEEP_DAYS", 30, minimum=1)
+SESSION_SWEEP_SECONDS = 60
+
+# --- Sources ----------------------------------------------------------------------------------------------------------
+
+FETCH_ALLOWED_NETWORKS = env.networks("FETCH_ALLOWED_NETWORKS")
+FETCH_MAX_MEGABYTES = env.number("FETCH_MAX_MEGABYTES", 64, minimum=1)
+MCP_STDIO_SERVERS = env.commands("MCP_STDIO_SERVERS")
+EMBEDDING_BACKEND = env.choice("EMBEDDING_BACKEND", "auto", ("auto", "lexical", "minilm", "endpoint"))
+EMBEDDING_URL = env.text("EMBEDDING_URL")
+EMBEDDING_MODEL = env.text("EMBEDDING_MODEL")
+EMBEDDING_API_KEY = env.text("EMBEDDING_API_KEY")
 
 # --- Jobs -------------------------------------------------------------------------------------------------------------
 
@@ -176,7 +190,12 @@ CELERY_BEAT_SCHEDULE = {
         "task": "environments.tasks.sweep_jobs",
         "schedule": JOB_SWEEP_SECONDS,
         "options": {"queue": "default", "expires": JOB_SWEEP_SECONDS * 2},
-    }
+    },
+    "sweep-sessions": {
+        "task": "environments.tasks.sweep_sessions",
+        "schedule": SESSION_SWEEP_SECONDS,
+        "options": {"queue": "default", "expires": SESSION_SWEEP_SECONDS * 2},
+    },
 }
 CELERY_BEAT_SCHEDULE_FILENAME = str(VAR_DIR / "beat-schedule")
 
@@ -225,6 +244,7 @@ REST_FRAMEWORK: dict[str, Any] = {
         "login": env.rate("THROTTLE_LOGIN", "10/min"),
         "read": env.rate("THROTTLE_READ", "1200/min"),
         "write": env.rate("THROTTLE_WRITE", "240/min"),
+        "call": env.rate("THROTTLE_CALL", "1200/min"),
     },
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "DEFAULT_VERSIONING_CLASS": None,
@@ -252,13 +272,26 @@ SPECTACULAR_SETTINGS = {
         "environments.api.schema.add_problems",
     ],
     "ENUM_NAME_OVERRIDES": {
+        "CallStatus": "environments.models.ToolCall.Status",
+        "ChangeKind": "environments.api.session_serializers.CHANGE_KINDS",
+        "DocumentStatus": "environments.models.SourceDocument.Status",
+        "DocumentTerms": "environments.models.SourceDocument.Terms",
         "JobStatus": "environments.models.Job.Status",
         "JobEventKind": "environments.models.JobEvent.Kind",
+        "OperationEffect": "environments.models.Operation.Effect",
         "Permission": "environments.api.serializers.PERMISSIONS",
         "Queue": "environments.api.serializers.QUEUES",
         "Role": "environments.models.User.Role",
         "Scope": "environments.api.serializers.SCOPES",
+        "SessionStatus": "environments.models.EnvironmentSession.Status",
+        "ScenarioLevel": "environments.models.Scenario.Level",
+        "SourceKind": "environments.models.Source.Kind",
+        "ToolAudience": "environments.models.Tool.Audience",
+        "ToolEffect": "environments.models.Tool.Effect",
         "Verdict": "environments.models.Decision.Verdict",
+        "VerificationOutcome": "environments.models.VerificationRun.Outcome",
+        "VersionOrigin": "environments.models.EnvironmentVersion.Origin",
+        "VersionStatus": "environments.models.EnvironmentVersion.Status",
     },
 }
 
@@ -270,5 +303,6 @@ LOGGING = {
     "formatters": {"line": {"format": "{asctime} {levelname} {name} {message}", "style": "{"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": env.text("LOG_LEVEL", "INFO")},
-    "loggers": {"httpx": {"level": "WARNING"}, "httpcore": {"level": "WARNING"}},
+    # The MCP library writes a line for each request.
+    "loggers": {name: {"level": "WARNING"} for name in ("httpx", "httpx2", "httpcore", "mcp")},
 }

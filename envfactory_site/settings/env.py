@@ -1,7 +1,9 @@
 """Typed readers of the environment; a secret may be given as `<NAME>_FILE` instead."""
 
+import json
 import os
 import re
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urlsplit
 
@@ -69,6 +71,47 @@ def rate(name: str, default: str) -> str:
     if not re.fullmatch(r"[1-9][0-9]*/(s|sec|second|m|min|minute|h|hour|d|day)", value):
         raise ImproperlyConfigured(f"{name}={value!r} is not a rate such as 10/min.")
     return value
+
+
+def choice(name: str, default: str, choices: tuple[str, ...]) -> str:
+    """One of a few words.
+
+    Raises:
+        ImproperlyConfigured: If it is another.
+    """
+    value = text(name, default)
+    if value not in choices:
+        raise ImproperlyConfigured(f"{name}={value!r} is none of {', '.join(choices)}.")
+    return value
+
+
+def networks(name: str) -> tuple[IPv4Network | IPv6Network, ...]:
+    """Networks such as `10.0.0.0/8`, separated by commas.
+
+    Raises:
+        ImproperlyConfigured: If one is none.
+    """
+    try:
+        return tuple(ip_network(word) for word in words(name))
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name}: {error}.") from error
+
+
+def commands(name: str) -> dict[str, tuple[str, ...]]:
+    """Command lines by name: one JSON object, `{"files": ["npx", "-y", "server"]}`.
+
+    Raises:
+        ImproperlyConfigured: If it is not that.
+    """
+    value = text(name)
+    try:
+        found = json.loads(value) if value else {}
+        pairs = {str(key): tuple(map(str, command)) for key, command in found.items() if isinstance(command, list)}
+    except (ValueError, AttributeError) as error:
+        raise ImproperlyConfigured(f"{name} must be a JSON object of names and lists of words.") from error
+    if len(pairs) != len(found) or not all(pairs.values()):
+        raise ImproperlyConfigured(f"{name}: each command must be a list with at least one word.")
+    return pairs
 
 
 def words(name: str) -> list[str]:

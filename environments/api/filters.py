@@ -19,6 +19,8 @@ from environments.core.jobs import Queue
 from environments.models import AuditEvent, Decision, Job, JobEvent
 
 MAX_ID = 2**63 - 1
+NOT_BLANK = r"^[^\u0000]*[^\s\u0000\u001c-\u001f][^\u0000]*$"
+"""Text without a NUL character that is not blank; Python strips the separators U+001C to U+001F, too."""
 
 
 class StrictFilterBackend(filters.DjangoFilterBackend):
@@ -44,7 +46,7 @@ class StrictFilterBackend(filters.DjangoFilterBackend):
         return rows
 
 
-@extend_schema_field({"type": "string", "pattern": r"^[^\u0000]*[^\s\u0000][^\u0000]*$"})
+@extend_schema_field({"type": "string", "pattern": NOT_BLANK})
 class TextFilter(filters.CharFilter):
     """Exactly this text, which must not be blank or hold a NUL character."""
 

@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 from django_filters import rest_framework as filters
 from drf_spectacular.utils import extend_schema_field
 
-from environments.api.filters import OneOfFilter, TextFilter, TrueOrFalseFilter
+from environments.api.filters import NOT_BLANK, OneOfFilter, TextFilter, TrueOrFalseFilter
 from environments.models import Decision, Environment, EnvironmentVersion, Scenario, Tool
 
 APPROVALS: Final = [
@@ -20,7 +20,7 @@ APPROVALS: Final = [
 MAX_SEARCH: Final = 100
 
 
-@extend_schema_field({"type": "string", "maxLength": MAX_SEARCH, "pattern": r"^[^\u0000]*[^\s\u0000][^\u0000]*$"})
+@extend_schema_field({"type": "string", "maxLength": MAX_SEARCH, "pattern": NOT_BLANK})
 class SearchFilter(filters.CharFilter):
     """Rows that hold every word, by the QuerySet's own search."""
 

@@ -6,10 +6,13 @@ from typing import Any, Final
 from drf_spectacular.extensions import OpenApiAuthenticationExtension, OpenApiSerializerExtension
 
 from environments.api.filters import MAX_ID
+from environments.api.registry_serializers import MAX_NOTE, REASONS, VERDICTS
 from environments.core.jobs import job_kinds
 from environments.core.problems import PROBLEM_TYPE
+from environments.models import Decision
 
 SECURITY: Final[list[dict[str, list[str]]]] = [{"token": []}, {"session": []}]
+SESSION_PATH: Final = "/api/v1/sessions/{code}/"
 STREAM_PATH: Final = "/api/v1/jobs/{code}/stream/"
 _TEXT: Final = {"type": "string"}
 
@@ -55,15 +58,19 @@ PROBLEMS: Final = {
     "401": ("Unauthorized", "No token or session, or one that is not accepted."),
     "403": ("Forbidden", "The role or the token's scopes do not allow it, or the CSRF token of a session is missing."),
     "404": ("NotFound", "Nothing has this code, or the page is behind the last."),
-    "406": ("NotAcceptable", "`Accept` leaves out JSON."),
+    "406": ("NotAcceptable", "`Accept` leaves out what the operation sends: JSON, or a file's bytes."),
     "409": ("Conflict", "The present state, or an earlier use of the idempotency key, does not allow it."),
-    "413": ("PayloadTooLarge", "The body is longer than 2 MiB."),
-    "415": ("UnsupportedMediaType", "The body is not `application/json`."),
-    "429": ("TooManyRequests", "Too many requests; `Retry-After` says when to go on."),
+    "413": ("PayloadTooLarge", "The body is longer than 2 MiB, a pack's zip than 16 MiB, a document than is set."),
+    "415": (
+        "UnsupportedMediaType",
+        "The body is not `application/json`, for a pack `application/zip`, or for a document JSON, YAML or text.",
+    ),
+    "429": ("TooManyRequests", "Too many requests (`Retry-After` says when to go on), or more than a quota allows."),
+    "503": ("Unavailable", "A locked worker can't be had, or the database can't; try again a little later."),
 }
 HEADERS: Final = {
     "401": {"WWW-Authenticate": {"schema": _TEXT, "required": True}},
-    "429": {"Retry-After": {"schema": {"type": "integer", "description": "Seconds."}, "required": True}},
+    "429": {"Retry-After": {"schema": {"type": "integer", "description": "Seconds."}}},
 }
 
 
@@ -92,8 +99,11 @@ def _problem_statuses(path: str, method: str, operation: dict[str, Any]) -> Iter
     names = {parameter["name"] for parameter in operation.get("parameters", [])}
     if "{" in path or "page" in names:
         yield "404"
-    if method == "post":
+    plays = path.startswith(SESSION_PATH)
+    if method == "post" or plays:
         yield "409"
+    if plays:
+        yield "503"
     if "requestBody" in operation:
         yield from ("413", "415")
 
@@ -164,6 +174,71 @@ class JobSubmissionExtension(OpenApiSerializerExtension):  # type: ignore[no-unt
                 if kind.is_startable
             ],
         }
+
+
+class VersionDecisionExtension(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
+    """Two alternatives: only a rejection must give a reason."""
+
+    target_class = "environments.api.registry_serializers.VersionDecisionSerializer"
+
+    def map_serializer(self, auto_schema: Any, direction: str) -> dict[str, Any]:
+        """The OpenAPI schema."""
+        others = [verdict for verdict in VERDICTS if verdict != Decision.Verdict.REJECT]
+        return {
+            "description": "What a caller sends to decide about a version.",
+            "oneOf": [
+                _decision("Rejection", {"type": "string", "const": Decision.Verdict.REJECT.value}, min_reasons=1),
+                _decision("Other decision", {"type": "string", "enum": others}, min_reasons=0),
+            ],
+        }
+
+
+def _decision(title: str, verdict: dict[str, Any], *, min_reasons: int) -> dict[str, Any]:
+    codes = {"type": "string", "enum": REASONS}
+    reasons = {"type": "array", "items": codes, "minItems": min_reasons, "maxItems": len(REASONS)}
+    note = {"type": "string", "maxLength": MAX_NOTE, "pattern": r"^[^\u0000]*$"}
+    return {
+        "type": "object",
+        "title": title,
+        "properties": {"verdict": verdict, "reason_codes": reasons, "note": note},
+        "required": ["verdict", *(["reason_codes"] if min_reasons else [])],
+        "additionalProperties": False,
+    }
+
+
+class NewSessionExtension(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
+    """Says that the environment or the version is given, and not both."""
+
+    target_class = "environments.api.session_serializers.NewSessionSerializer"
+
+    def map_serializer(self, auto_schema: Any, direction: str) -> dict[str, Any]:
+        """The OpenAPI schema."""
+        mapped: dict[str, Any] = auto_schema._map_serializer(self.target, direction, bypass_extensions=True)
+        return {**mapped, "oneOf": [{"required": ["environment"]}, {"required": ["version"]}]}
+
+
+class NewSourceExtension(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
+    """Says that an address or a server is given, and not both."""
+
+    target_class = "environments.api.source_serializers.NewSourceSerializer"
+
+    def map_serializer(self, auto_schema: Any, direction: str) -> dict[str, Any]:
+        """The OpenAPI schema."""
+        mapped: dict[str, Any] = auto_schema._map_serializer(self.target, direction, bypass_extensions=True)
+        one = [{"required": ["address"]}, {"required": ["server"]}]
+        return {**mapped, "oneOf": one, "additionalProperties": False}
+
+
+class AllowExtension(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
+    """Says that other fields are refused."""
+
+    target_class = "environments.api.source_serializers.AllowSerializer"
+    match_subclasses = True
+
+    def map_serializer(self, auto_schema: Any, direction: str) -> dict[str, Any]:
+        """The OpenAPI schema."""
+        mapped: dict[str, Any] = auto_schema._map_serializer(self.target, direction, bypass_extensions=True)
+        return {**mapped, "additionalProperties": False}
 
 
 class ApiTokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]

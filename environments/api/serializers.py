@@ -64,14 +64,11 @@ class JobSerializer(JobSummarySerializer):
         read_only_fields = fields
 
 
-class JobSubmissionSerializer(serializers.Serializer[Any]):
-    """What a caller sends to start a job."""
-
-    kind = serializers.CharField(max_length=64)
-    parameters = serializers.DictField(default=dict)
+class InputSerializer(serializers.Serializer[Any]):
+    """Base of what callers send: a field that is not known is refused."""
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
-        """The values; a misspelt `parameters` must not start a job with defaults.
+        """The values; a misspelt name must not be taken for a default.
 
         Raises:
             ValidationError: If a value does not fit or a field is not known.
@@ -81,6 +78,30 @@ class JobSubmissionSerializer(serializers.Serializer[Any]):
         if unknown:
             raise serializers.ValidationError(unknown)
         return values
+
+
+class StringField(serializers.CharField):
+    """A JSON string as it is; DRF's own field also takes numbers, and cuts blanks off."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(trim_whitespace=False, **kwargs)
+
+    def to_internal_value(self, data: Any) -> str:
+        """The text.
+
+        Raises:
+            ValidationError: If it is no string.
+        """
+        if not isinstance(data, str):
+            self.fail("invalid")
+        return str(super().to_internal_value(data))
+
+
+class JobSubmissionSerializer(InputSerializer):
+    """What a caller sends to start a job."""
+
+    kind = serializers.CharField(max_length=64)
+    parameters = serializers.DictField(default=dict)
 
 
 class JobEventSerializer(serializers.ModelSerializer[JobEvent]):

@@ -14,10 +14,11 @@ class MethodThrottle(SimpleRateThrottle):
     """Counts reads and writes apart, by token or person; who is neither is refused before anything is counted."""
 
     scope = "read"
+    write_scope = "write"
 
     def allow_request(self, request: Request, view: Any = None) -> bool:
         """Whether the request is within the rate of its sort."""
-        self.scope = "read" if request.method in SAFE_METHODS else "write"
+        self.scope = "read" if request.method in SAFE_METHODS else self.write_scope
         self.rate = self.get_rate()
         self.num_requests, self.duration = self.parse_rate(self.rate)
         return self.rate is None or super().allow_request(request, view)
@@ -27,6 +28,12 @@ class MethodThrottle(SimpleRateThrottle):
         is_token = isinstance(request.auth, ApiToken)
         caller = f"token-{request.auth.pk}" if is_token else f"user-{request.user.pk}"
         return self.cache_format % {"scope": self.scope, "ident": caller}
+
+
+class CallThrottle(MethodThrottle):
+    """Counts calls of tools by themselves: an agent makes many, and each costs little."""
+
+    write_scope = "call"
 
 
 class LoginThrottle(SimpleRateThrottle):

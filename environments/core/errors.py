@@ -115,3 +115,21 @@ class JobLostError(EnvFactoryError):
     """Raised inside a job's run whose row another worker has taken over; nothing more may be written."""
 
     code = "lost"
+
+
+class UnreadableSourceError(EnvFactoryError):
+    """A source that no reader can read, or that breaks a limit; the message names the place."""
+
+    code = "unreadable_source"
+
+
+class FetchRefusedError(EnvFactoryError):
+    """An address that the fetch policy does not allow, or that broke one of its limits."""
+
+    code = "fetch_refused"
+
+
+class FetchFailedError(TransientError):
+    """An address that did not answer, or not well; it may later."""
+
+    code = "fetch_failed"

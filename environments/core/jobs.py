@@ -3,6 +3,7 @@
 An app registers its kinds in `AppConfig.ready()`; one list, one API and one page then show all work.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -187,12 +188,15 @@ def job_kinds() -> list[JobKind]:
     return [_KINDS[name] for name in sorted(_KINDS)]
 
 
+_UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
+
+
 def unstorable_strings(
     value: Any, path: tuple[str | int, ...] = (), *, root: str = "/parameters"
 ) -> tuple[FieldError, ...]:
     """Faults of every string below `value` that PostgreSQL cannot keep: a NUL or half of a surrogate pair."""
     if isinstance(value, str):
-        if "\x00" in value or any("\ud800" <= character <= "\udfff" for character in value):
+        if _UNSTORABLE.search(value):
             return (FieldError(_pointer(path, root), "invalid", "holds a NUL character or a lone surrogate"),)
         return ()
     if isinstance(value, Mapping):

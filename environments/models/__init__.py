@@ -1,6 +1,7 @@
 """The tables of the environments app."""
 
 from environments.models.accounts import ApiToken, AuditEvent, User, UserManager
+from environments.models.embeddings import TextEmbedding, TextEmbeddingQuerySet
 from environments.models.jobs import Job, JobEvent, JobEventQuerySet, JobQuerySet
 from environments.models.paging import LatePaginator
 from environments.models.registry import (
@@ -13,16 +14,35 @@ from environments.models.registry import (
     EnvironmentVersionQuerySet,
     Provenance,
     Scenario,
+    ScenarioQuerySet,
     StatusChange,
     Table,
     Tool,
     ToolQuerySet,
     VerificationRun,
+    VerificationRunQuerySet,
 )
 from environments.models.review import Decision
-from environments.models.sessions import EnvironmentSession, EnvironmentSessionQuerySet, ToolCall, ToolCallQuerySet
+from environments.models.sessions import (
+    EnvironmentSession,
+    EnvironmentSessionQuerySet,
+    PastEpisode,
+    ToolCall,
+    ToolCallQuerySet,
+)
+from environments.models.sources import (
+    DOCUMENT_KIND,
+    LeakHit,
+    Operation,
+    OperationQuerySet,
+    Source,
+    SourceDocument,
+    SourceDocumentQuerySet,
+    SourceQuerySet,
+)
 
 __all__ = [
+    "DOCUMENT_KIND",
     "VERSION_KIND",
     "ApiToken",
     "AuditEvent",
@@ -40,10 +60,21 @@ __all__ = [
     "JobEventQuerySet",
     "JobQuerySet",
     "LatePaginator",
+    "LeakHit",
+    "Operation",
+    "OperationQuerySet",
+    "PastEpisode",
     "Provenance",
     "Scenario",
+    "ScenarioQuerySet",
+    "Source",
+    "SourceDocument",
+    "SourceDocumentQuerySet",
+    "SourceQuerySet",
     "StatusChange",
     "Table",
+    "TextEmbedding",
+    "TextEmbeddingQuerySet",
     "Tool",
     "ToolCall",
     "ToolCallQuerySet",
@@ -51,4 +82,5 @@ __all__ = [
     "User",
     "UserManager",
     "VerificationRun",
+    "VerificationRunQuerySet",
 ]

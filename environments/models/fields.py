@@ -2,14 +2,17 @@
 
 import json
 import re
+import zlib
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 from django.db import models
 
 if TYPE_CHECKING:  # generic to the type checker only
+    BinaryField = models.BinaryField[Any, Any]
     TextField = models.TextField[Any, Any]
 else:
+    BinaryField = models.BinaryField
     TextField = models.TextField
 
 
@@ -42,6 +45,36 @@ class ExactJSONField(TextField):
     def value_to_string(self, obj: models.Model) -> str:
         """The text, for fixtures."""
         return exact_json(self.value_from_object(obj))
+
+
+class PackedTextField(BinaryField):
+    """A long text that is only ever read whole, kept compressed.
+
+    A snapshot with 500 changed rows has 96 KB of text and 5 KB packed. PostgreSQL would compress it too, but takes ten
+    times as long, and the text travels and is logged first.
+    """
+
+    _pyi_private_set_type: Any
+    _pyi_private_get_type: Any
+
+    def from_db_value(self, value: bytes | None, _expression: Any, _connection: Any) -> str | None:
+        """The text."""
+        return None if value is None else unpack_text(value)
+
+    def get_db_prep_value(self, value: str | None, connection: Any, prepared: bool = False) -> Any:
+        """What is stored."""
+        packed = None if value is None else pack_text(value)
+        return super().get_db_prep_value(packed, connection, prepared)
+
+
+def pack_text(text: str) -> bytes:
+    """The bytes under which a packed text is kept."""
+    return zlib.compress(text.encode(), 1)
+
+
+def unpack_text(packed: bytes | memoryview) -> str:
+    """The text of bytes that `pack_text` wrote."""
+    return zlib.decompress(packed).decode()
 
 
 def exact_json(value: Any) -> str:

@@ -356,6 +356,8 @@ class Job(models.Model):
         The row lock that the update took makes ids grow in commit order within a job, so a reader that has seen id n
         never misses a smaller one.
         """
+        # PostgreSQL keeps no NUL, which a line that quotes a tool may hold.
+        text = text.replace("\0", "\\0")
         return JobEvent.objects.create(job=self, kind=kind, level=level, stage=stage, text=text, data=data or {})
 
 

@@ -9,11 +9,24 @@ from environments.services.accounts import (
     revoke_api_token,
 )
 from environments.services.audit import record_audit
+from environments.services.descriptions import describe_tables
+from environments.services.document_use import (
+    OBSTACLES,
+    DocumentUse,
+    allow_document,
+    document_use,
+    is_usable,
+    refuse_document,
+)
+from environments.services.embeddings import Embedded, embed, nearest_texts
+from environments.services.examples import Example, case_example
+from environments.services.explanations import CallExplanation, explain_call
 from environments.services.health import CheckResult, readiness, register_check
 from environments.services.jobs import cancel_job, create_job, execute_job, mark_sent, retry_job, sweep_jobs
 from environments.services.registry import (
     REJECT_REASONS,
     Imported,
+    allowed_verdicts,
     decide_version,
     import_pack,
     import_pack_file,
@@ -27,6 +40,8 @@ from environments.services.sessions import (
     create_session,
     delete_old_sessions,
     find_session,
+    find_session_to_play,
+    find_version,
     fork_session,
     park_idle_sessions,
     reset_session,
@@ -36,38 +51,90 @@ from environments.services.sessions import (
     session_state,
     session_transcript,
 )
-from environments.services.verification import verify_environment
+from environments.services.source_imports import (
+    check_place,
+    clean_collection,
+    import_document,
+    import_fetched,
+    import_shipped_document,
+    shipped_documents,
+)
+from environments.services.source_jobs import IMPORT_SOURCE
+from environments.services.sources import add_funnels, clean_document, read_document, store_document, store_upload
+from environments.services.timelines import (
+    check_replay,
+    compare_with_record,
+    end_difference,
+    episode_timeline,
+    find_episode,
+    recorded_call,
+)
+from environments.services.verification import VERIFY_ENVIRONMENT, verify_environment
+from environments.services.what_if import try_what_if
 from environments.services.workers import close_worker_pool, environment_of, worker_pool
 
 __all__ = [
+    "IMPORT_SOURCE",
+    "OBSTACLES",
     "REJECT_REASONS",
+    "VERIFY_ENVIRONMENT",
+    "CallExplanation",
     "CheckResult",
+    "DocumentUse",
+    "Embedded",
+    "Example",
     "Imported",
     "IssuedToken",
+    "add_funnels",
+    "allow_document",
+    "allowed_verdicts",
     "call_session",
     "cancel_job",
+    "case_example",
     "change_preferences",
+    "check_place",
+    "check_replay",
+    "clean_collection",
+    "clean_document",
     "close_session",
     "close_worker_pool",
+    "compare_with_record",
     "create_api_token",
     "create_job",
     "create_session",
     "decide_version",
     "delete_old_sessions",
+    "describe_tables",
+    "document_use",
+    "embed",
+    "end_difference",
     "environment_of",
+    "episode_timeline",
     "execute_job",
+    "explain_call",
     "find_api_token",
+    "find_episode",
     "find_session",
+    "find_session_to_play",
+    "find_version",
     "fork_session",
+    "import_document",
+    "import_fetched",
     "import_pack",
     "import_pack_file",
+    "import_shipped_document",
     "import_shipped_pack",
+    "is_usable",
     "issue_login",
     "mark_sent",
+    "nearest_texts",
     "park_idle_sessions",
+    "read_document",
     "readiness",
     "record_audit",
     "record_decision",
+    "recorded_call",
+    "refuse_document",
     "register_check",
     "reset_session",
     "restore_snapshot",
@@ -77,8 +144,12 @@ __all__ = [
     "session_snapshot",
     "session_state",
     "session_transcript",
+    "shipped_documents",
     "shipped_packs",
+    "store_document",
+    "store_upload",
     "sweep_jobs",
+    "try_what_if",
     "verify_environment",
     "worker_pool",
 ]

@@ -2,6 +2,7 @@
 
 import json
 from datetime import UTC, datetime, timedelta
+from functools import cache
 
 from django import template
 from django.templatetags.static import static
@@ -24,7 +25,13 @@ THEME_ORDER = ["system", "light", "dark"]
 @register.simple_tag
 def icon(name: str) -> SafeString:
     """Return the icon `name` of the sprite, hidden from screen readers: a word always stands beside it."""
-    return format_html('<svg class="icon" aria-hidden="true"><use href="{}#{}"></use></svg>', static(ICON_SPRITE), name)
+    return format_html('<svg class="icon" aria-hidden="true"><use href="{}#{}"></use></svg>', _sprite(), name)
+
+
+@cache
+def _sprite() -> str:
+    """The sprite's address, looked up once: a list asks for a hundred icons."""
+    return static(ICON_SPRITE)
 
 
 @register.simple_tag

@@ -1,5 +1,6 @@
 """Jobs: the list, the form that starts one, and the live page of one."""
 
+from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
@@ -15,7 +16,8 @@ from environments import jobs
 from environments.core.access import Permission
 from environments.core.errors import InvalidInputError, PermissionDeniedError, StaleStateError
 from environments.core.jobs import JobKind, job_kinds
-from environments.forms import UNFINISHED, JobFilterForm, ParametersForm
+from environments.core.schema_form import Unread, build_form, changed_rows, focused, messages_by_field, read_form
+from environments.forms import UNFINISHED, JobFilterForm
 from environments.models import Job, JobQuerySet, LatePaginator
 from environments.views.job_page import curve_context, narrow, page_context
 from environments.web import HtmxHttpRequest, client_address, permission_required, redirect_after, render_page
@@ -86,8 +88,8 @@ def job_new(request: HtmxHttpRequest) -> HttpResponse:
     kind = _chosen_kind(request, kinds)
     if request.method == "POST" and kind is not None:
         return _start(request, kinds, kind)
-    form = None if kind is None else ParametersForm(kind, initial=_earlier_parameters(request, kind))
-    return _render_form(request, kinds, kind, form)
+    parameters = {} if kind is None else {**_defaults(kind), **_earlier_parameters(request, kind)}
+    return _render_form(request, kinds, kind, parameters)
 
 
 def _chosen_kind(request: HtmxHttpRequest, kinds: list[JobKind]) -> JobKind | None:
@@ -105,29 +107,51 @@ def _earlier_parameters(request: HtmxHttpRequest, kind: JobKind) -> dict[str, An
     return job.parameters if job else {}
 
 
+def _defaults(kind: JobKind) -> dict[str, Any]:
+    """What the kind's schema says of parameters that are left out, to be seen and changed."""
+    properties = kind.parameters.get("properties", {})
+    return {name: schema["default"] for name, schema in properties.items() if "default" in schema}
+
+
 def _start(request: HtmxHttpRequest, kinds: list[JobKind], kind: JobKind) -> HttpResponse:
-    form = ParametersForm(kind, request.POST, initial={})
-    if not form.is_valid():
-        return _render_form(request, kinds, kind, form, status=422)
+    reading = read_form(kind.parameters, dict(request.POST.lists()))
+    changed = changed_rows(reading.value, request.POST.get("action", ""))
+    if changed is not None:
+        return _render_form(request, kinds, kind, changed[0], focus=changed[1])
+    if reading.problems:
+        faults = [(problem.pointer, problem.message) for problem in reading.problems]
+        return _render_form(request, kinds, kind, reading.value, faults, status=422)
     try:
         job, _is_new = jobs.start_job(
             kind=kind.name,
-            parameters=form.parameters(),
+            parameters=reading.value,
             user=request.user,
             address=client_address(request),
         )
     except InvalidInputError as error:
-        form.show_faults(error.fields)
-        return _render_form(request, kinds, kind, form, status=422)
+        faults = [(fault.pointer.removeprefix("/parameters"), fault.detail) for fault in error.fields]
+        return _render_form(request, kinds, kind, reading.value, faults, status=422)
     if job.is_unsent:
         messages.warning(request, _("The job is saved, but the broker can't be reached. It starts by itself later."))
     return redirect_after(request, reverse("job_detail", args=[job.code]))
 
 
 def _render_form(
-    request: HtmxHttpRequest, kinds: list[JobKind], kind: JobKind | None, form: ParametersForm | None, status: int = 200
+    request: HtmxHttpRequest,
+    kinds: list[JobKind],
+    kind: JobKind | None,
+    parameters: dict[str, Any] | Unread,
+    faults: Iterable[tuple[str, str]] = (),
+    *,
+    focus: str = "",
+    status: int = 200,
 ) -> HttpResponse:
-    context = {"kinds": kinds, "kind": kind, "form": form}
+    context: dict[str, Any] = {"kinds": kinds, "kind": kind}
+    if kind is not None:
+        form = build_form(kind.parameters, parameters)
+        found = messages_by_field(form, faults, needed=_("Required, but not given."))
+        context |= {"form": form, "field_messages": found, "messages_of_all": found.get("", ())}
+        context["focus"] = focused(form, focus or next((pointer for pointer in found if pointer), ""))
     return render_page(request, "environments/job_form.html", context, partial="job_parameters", status=status)
 
 

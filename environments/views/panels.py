@@ -1,18 +1,21 @@
 """Panels of the home page that belong to this app."""
 
+from collections import Counter
 from typing import Any
 
 from django.conf import settings
+from django.db.models import Count, Sum
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from environments import services
 from environments.core.access import Permission
-from environments.models import Job, User
+from environments.models import Environment, EnvironmentVersion, Job, Source, SourceDocument, User, VerificationRun
 from environments.services.self_check import SELF_CHECK
 from environments.views.job_page import narrow
 
 NUM_JOBS_SHOWN = 6
+NUM_RUNS_SHOWN = 4
 
 
 def next_steps(user: User) -> dict[str, Any]:
@@ -75,6 +78,34 @@ def jobs(user: User) -> dict[str, Any]:
         "running": narrow(unfinished).order_by("-id")[:NUM_JOBS_SHOWN],
         "num_running": unfinished.count(),
         "mine": narrow(Job.objects.top_level().filter(created_by=user)).order_by("-id")[:NUM_JOBS_SHOWN],
+        "may_start": user.may(Permission.RUN_JOBS),
+    }
+
+
+def environment_health(user: User) -> dict[str, Any]:
+    """How many environments there are by the status of their newest version, and the newest verifications."""
+    statuses = Environment.objects.order_by().values_list("latest_version__status")
+    counts = Counter(dict(statuses.annotate(num=Count("pk"))))
+    runs = VerificationRun.objects.select_related("version__environment").defer(
+        "findings", "effects", "version__schema_sql", "version__tools_py"
+    )
+    return {
+        "is_aside": True,
+        "num_environments": counts.total(),
+        "counts": [(status, counts[status]) for status in EnvironmentVersion.Status if counts[status]],
+        "runs": runs.order_by("-id")[:NUM_RUNS_SHOWN],
+        "may_start": user.may(Permission.RUN_JOBS),
+    }
+
+
+def source_figures(user: User) -> dict[str, Any]:
+    """How many sources there are, and what was kept of what their newest documents hold."""
+    latest = SourceDocument.objects.latest()
+    return {
+        "is_aside": True,
+        "num_sources": Source.objects.filter(latest_document__isnull=False).count(),
+        "num_unreadable": latest.filter(status=SourceDocument.Status.UNREADABLE).count(),
+        **latest.aggregate(num_operations=Sum("num_operations"), num_kept=Sum("num_kept")),
         "may_start": user.may(Permission.RUN_JOBS),
     }
 

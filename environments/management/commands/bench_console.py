@@ -1,4 +1,4 @@
-"""`manage.py bench_console`: the console and the API over 100,000 jobs, and 50 open event streams.
+"""`manage.py bench_console`: the console and the API over 100,000 jobs and 2,000 environments, and 50 event streams.
 
 Times are those of a client on one kept loopback connection to uvicorn in a process of its own: the server's time, and
 the way there and back. Nothing else may run beside it if they are to say something about the console.
@@ -25,10 +25,13 @@ from environments.adapters.supervisor import Supervisor
 from environments.core.access import Scope
 from environments.management import benchmarks
 from environments.management.benchmarks import HOST, BenchCommand, Figure, median_of_rounds, percentile
-from environments.models import Job, JobEvent, User
+from environments.management.registry_rows import make_environments
+from environments.models import Environment, Job, JobEvent, User
 
 NUM_ROWS: Final = 100_000
 QUICK_ROWS: Final = 10_000
+NUM_ENVIRONMENTS: Final = 2_000
+QUICK_ENVIRONMENTS: Final = 200
 NUM_STREAMS: Final = 50
 NUM_EVENTS: Final = 100
 USERNAME: Final = "bench"
@@ -63,6 +66,21 @@ def api_queries(num_rows: int) -> list[dict[str, str]]:
         *({"page": page} for page in _pages(num_rows)),
         {"ordering": "-status", "page": _pages(num_rows)[2]},
         {"page_size": "200"},
+    ]
+
+
+def environment_queries(num_environments: int) -> list[dict[str, str]]:
+    """Ways to look at the list of environments: search, each facet and sort, and pages up to the last."""
+    return [
+        {},
+        *({"q": words} for words in ("gauge", "bench_1", "station", "nothing")),
+        *({"status": status} for status in ("draft", "verified", "rejected")),
+        *({"approval": verdict} for verdict in ("approve", "none")),
+        {"origin": "shipped"},
+        {"domain": "Domain 7"},
+        {"q": "gauge", "status": "verified", "approval": "none", "sort": "-updated"},
+        *({"sort": name} for name in ("-name", "domain", "status", "-tools", "tables", "updated", "-updated")),
+        *({"page": page} for page in _pages(num_environments)),
     ]
 
 
@@ -115,7 +133,7 @@ class Browser:
 
 
 class Command(BenchCommand):
-    help = "Measures the console and the API over 100,000 jobs, and 50 open event streams."
+    help = "Measures the console and the API over 100,000 jobs and 2,000 environments, and 50 event streams."
 
     def measure(self, *, is_quick: bool, say: Callable[[str], None]) -> list[Figure]:
         num_rows = QUICK_ROWS if is_quick else NUM_ROWS
@@ -127,6 +145,11 @@ class Command(BenchCommand):
             start = time.perf_counter()
             parent = _make_rows(num_rows)
             filling = Figure(f"{num_rows:,} rows made by seed_load", time.perf_counter() - start, "s")
+            num_environments = QUICK_ENVIRONMENTS if is_quick else NUM_ENVIRONMENTS
+            say(f"Making {num_environments:,} environments …")
+            make_environments(count=num_environments, user=User.objects.get(username=USERNAME))
+            with connection.cursor() as cursor:
+                cursor.execute("ANALYZE")
             say("Measuring pages …")
             with _served(environment) as port:
                 browser = Browser(port)
@@ -168,9 +191,12 @@ def _page_figures(browser: Browser, parent: Job, num_rows: int) -> list[Figure]:
     spread = "filters, sorts and pages"
     pages = _listed("/jobs/", list_queries(num_rows))
     answers = _listed("/api/v1/jobs/", api_queries(num_rows))
+    num_environments = Environment.objects.count()
+    environments = _listed("/environments/", environment_queries(num_environments))
     addresses = {
         f"jobs list, p95 over {len(pages)} {spread}": pages,
         f"API jobs list, p95 over {len(answers)} {spread}": answers,
+        f"list of {num_environments:,} environments, p95 over {len(environments)} {spread}": environments,
         "job page, p95": [f"/jobs/{code}/" for code in some],
         f"page of a job with {num_rows:,} parts, p95": [f"/jobs/{parent.code}/"] * 10,
         "home page, p95": ["/"] * 20,
@@ -197,6 +223,7 @@ def _query_figures(parent: Job) -> list[Figure]:
     for name, path in {
         "queries of the jobs list": "/jobs/?scope=all",
         "queries of the API jobs list": "/api/v1/jobs/",
+        "queries of the list of environments": "/environments/",
         "queries of the job page": f"/jobs/{parent.code}/",
         "queries of the home page": "/",
     }.items():

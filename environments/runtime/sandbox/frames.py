@@ -13,6 +13,7 @@ import msgspec
 from environments.runtime.faults import Fault
 from environments.runtime.pack.model import Scenario
 from environments.runtime.records import CallRecord, CallStatus, ColumnRef, Explanation, RowChange, Value
+from environments.runtime.sketches import SketchListing
 from environments.runtime.tables import TableInfo
 
 PROTOCOL: Final = 1
@@ -112,13 +113,20 @@ class Transaction(_Message, frozen=True, tag="transaction"):
     explains: bool = False
 
 
+class Sketch(_Message, frozen=True, tag="sketch"):
+    """A Python source, to be listed and not run; a worker that does this needs no pack."""
+
+    seq: int
+    source: bytes
+
+
 class Ping(_Message, frozen=True, tag="ping"):
     """Asks for a sign of life."""
 
     seq: int
 
 
-Request = Load | Open | Reset | Calls | Ask | Transaction | Ping
+Request = Load | Open | Reset | Calls | Ask | Transaction | Sketch | Ping
 
 
 # Worker to host
@@ -199,6 +207,13 @@ class Held(_Message, frozen=True, tag="held"):
     snapshots: list[bytes]
 
 
+class Sketched(_Message, frozen=True, tag="sketched"):
+    """What a source declares."""
+
+    seq: int
+    listing: SketchListing
+
+
 class Refused(_Message, frozen=True, tag="refused"):
     """A request that names something the worker does not have, or that failed; nothing was lost by it."""
 
@@ -227,7 +242,7 @@ class Result(_Message, frozen=True, tag="result"):
     explanation: Explanation | None = None
 
 
-Reply = Hello | Locked | Loaded | Done | Answered | Held | Refused | Ended
+Reply = Hello | Locked | Loaded | Done | Answered | Held | Sketched | Refused | Ended
 
 _encoder = msgspec.msgpack.Encoder()
 _requests = msgspec.msgpack.Decoder(Request)

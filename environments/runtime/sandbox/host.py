@@ -38,6 +38,7 @@ from environments.runtime.sandbox.errors import (
 from environments.runtime.sandbox.layers import RULES
 from environments.runtime.sandbox.limits import Limits
 from environments.runtime.sandbox.policy import Policy, unavailable
+from environments.runtime.sketches import SketchListing
 
 logger = logging.getLogger(__name__)
 
@@ -454,6 +455,16 @@ class Worker:
             raise SandboxProtocolError("another number or size of outcomes than there can be")
         self.num_calls += len(message.calls)
         return result
+
+    def sketch(self, source: bytes) -> SketchListing:
+        """What a Python source declares; nothing of it is run.
+
+        Raises:
+            RequestError: It is no Python, or breaks a limit.
+            SandboxError: The parser took too long, too much, or died; so has the worker.
+        """
+        message = frames.Sketch(self.next_sequence(), source)
+        return self.request(message, self.limits.sketch_seconds, frames.Sketched).listing
 
     def ping(self, seconds: float = 5.0) -> None:
         """Asks for a sign of life."""

@@ -17,6 +17,7 @@ class Limits:
         call_seconds: Added to a frame's deadline for each call after the first.
         start_seconds: Time from exec to an attested hello; generous, since a loaded machine is no attack.
         load_seconds: Time to load a pack, open episodes, dump states.
+        sketch_seconds: Time to list a Python source.
         frame_bytes: Largest frame in either direction.
         observation_bytes: Largest observation of one call.
         batch_calls: Most calls in one frame; a longer list is split.
@@ -29,6 +30,7 @@ class Limits:
     call_seconds: float = 0.01
     start_seconds: float = 20.0
     load_seconds: float = 20.0
+    sketch_seconds: float = 10.0
     frame_bytes: int = 64 * MEBIBYTE
     observation_bytes: int = 256 * 1024
     batch_calls: int = 128

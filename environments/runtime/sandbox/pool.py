@@ -24,6 +24,7 @@ from environments.runtime.sandbox.host import Mode, Worker
 from environments.runtime.sandbox.limits import Limits
 from environments.runtime.sandbox.policy import Policy
 from environments.runtime.sandbox.runner import ExplainedCall, PackRunner, TransactionResult, Upkeep
+from environments.runtime.sketches import SketchListing
 
 logger = logging.getLogger(__name__)
 
@@ -231,6 +232,17 @@ class WorkerPool:
         return runner.explain(
             frames.Start(scenario, seed, snapshot), [frames.Call(0, tool, dict(arguments)) for tool, arguments in calls]
         )
+
+    def sketch(self, source: bytes) -> SketchListing:
+        """What a Python source declares, listed in a worker of its own that nothing else is ever done in.
+
+        Raises:
+            RequestError: It is no Python, or breaks a limit.
+            SandboxUnavailableError: No process can be locked here.
+            SandboxError: The parser took too long, too much, or died.
+        """
+        with self._take("warm") as worker:
+            return worker.sketch(source)
 
     def release(self, content_sha256: str) -> None:
         """Lets a quarantined pack run again."""

@@ -20,6 +20,7 @@ from environments.runtime.records import Explanation
 from environments.runtime.sandbox import frames
 from environments.runtime.sandbox.errors import SoftTimeoutError
 from environments.runtime.sandbox.limits import Limits
+from environments.runtime.sandbox.sketching import list_sketch
 
 # Exit codes, read by `host` when a worker ends.
 EXIT_HOST_GONE, EXIT_BAD_REQUEST, EXIT_NO_LOCK, EXIT_TAMPERED, EXIT_STRAY_TIMER, EXIT_BUG = 0, 3, 4, 5, 6, 7
@@ -109,6 +110,8 @@ class Server:
                     return self.tell(request)
                 case frames.Load():
                     return self.load(request)
+                case frames.Sketch():
+                    return frames.Sketched(request.seq, list_sketch(request.source))
                 case frames.Ping():
                     pass
                 case frames.Transaction():
@@ -237,7 +240,9 @@ def describe(error: BaseException) -> str:
 
 def frame_seconds(request: frames.Request, limits: Limits) -> float:
     """The host's deadline for a request."""
-    return limits.frame_seconds(len(request.calls)) if isinstance(request, frames.Calls) else limits.load_seconds
+    if isinstance(request, frames.Calls):
+        return limits.frame_seconds(len(request.calls))
+    return limits.sketch_seconds if isinstance(request, frames.Sketch) else limits.load_seconds
 
 
 def was_tampered_with() -> bool:

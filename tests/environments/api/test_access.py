@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from uuid import UUID
 
+import orjson
 import pytest
 from django.test import Client
 from django.urls import URLPattern, get_resolver
@@ -12,10 +13,13 @@ from rest_framework.test import APIClient
 
 from environments.api.throttling import MethodThrottle
 from environments.core.access import Scope
-from environments.models import ApiToken, AuditEvent, Decision, User
-from environments.services import create_api_token, record_audit, record_decision
+from environments.models import ApiToken, AuditEvent, Decision, EnvironmentSession, EnvironmentVersion, User
+from environments.runtime.pack import zip_pack
+from environments.services import create_api_token, record_audit, record_decision, session_snapshot
 from tests.environments.api.test_jobs import NOWHERE, problem
 from tests.factories.environments import JobFactory, UserFactory
+from tests.factories.registry import little_pack, little_version
+from tests.factories.sources import PETS, openapi_document
 
 pytestmark = pytest.mark.django_db
 
@@ -26,6 +30,14 @@ MATRIX = {
     ("GET", "decisions/"): EVERYONE,
     ("GET", "decisions/<uuid:code>/"): EVERYONE,
     ("GET", "docs/"): EVERYONE,
+    ("GET", "documents/"): EVERYONE,
+    ("POST", "documents/"): {O, A},
+    ("GET", "documents/<uuid:code>/"): EVERYONE,
+    ("POST", "documents/<uuid:code>/allow/"): {R, O, A},
+    ("GET", "documents/<uuid:code>/content/"): EVERYONE,
+    ("POST", "documents/<uuid:code>/refuse/"): {R, O, A},
+    ("GET", "environments/"): EVERYONE,
+    ("GET", "environments/<slug:name>/"): EVERYONE,
     ("GET", "job-kinds/"): EVERYONE,
     ("GET", "job-kinds/<slug:name>/"): EVERYONE,
     ("GET", "jobs/"): EVERYONE,
@@ -36,19 +48,64 @@ MATRIX = {
     ("POST", "jobs/<uuid:code>/retry/"): {O, A},
     ("GET", "jobs/<uuid:code>/stream/"): EVERYONE,
     ("GET", "me/"): EVERYONE,
+    ("GET", "operations/"): EVERYONE,
+    ("GET", "operations/<uuid:code>/"): EVERYONE,
+    ("GET", "scenarios/"): EVERYONE,
+    ("GET", "scenarios/<uuid:code>/"): EVERYONE,
     ("GET", "schema/"): EVERYONE,
+    ("GET", "sessions/"): EVERYONE,
+    ("POST", "sessions/"): {R, O, A},
+    ("GET", "sessions/<uuid:code>/"): EVERYONE,
+    ("POST", "sessions/<uuid:code>/call/"): {R, O, A},
+    ("GET", "sessions/<uuid:code>/calls/"): EVERYONE,
+    ("POST", "sessions/<uuid:code>/calls/"): {R, O, A},
+    ("POST", "sessions/<uuid:code>/close/"): {R, O, A},
+    ("GET", "sessions/<uuid:code>/diff/"): EVERYONE,
+    ("POST", "sessions/<uuid:code>/diff/"): EVERYONE,
+    ("POST", "sessions/<uuid:code>/fork/"): {R, O, A},
+    ("POST", "sessions/<uuid:code>/reset/"): {R, O, A},
+    ("POST", "sessions/<uuid:code>/restore/"): {R, O, A},
+    ("GET", "sessions/<uuid:code>/snapshot/"): EVERYONE,
+    ("GET", "sessions/<uuid:code>/state/"): EVERYONE,
+    ("GET", "sessions/<uuid:code>/tools/"): EVERYONE,
+    ("GET", "sessions/<uuid:code>/transcript/"): EVERYONE,
+    ("GET", "sources/"): EVERYONE,
+    ("POST", "sources/"): {O, A},
+    ("GET", "sources/<uuid:code>/"): EVERYONE,
     ("GET", "tokens/"): EVERYONE,
     ("GET", "tokens/<uuid:code>/"): EVERYONE,
     ("POST", "tokens/<uuid:code>/revoke/"): EVERYONE,
+    ("GET", "tools/"): EVERYONE,
+    ("GET", "tools/<uuid:code>/"): EVERYONE,
+    ("GET", "versions/"): EVERYONE,
+    ("POST", "versions/"): {O, A},
+    ("GET", "versions/<uuid:code>/"): EVERYONE,
+    ("POST", "versions/<uuid:code>/decide/"): {R, O, A},
+    ("GET", "versions/<uuid:code>/history/"): EVERYONE,
+    ("GET", "versions/<uuid:code>/pack/"): EVERYONE,
+    ("GET", "versions/<uuid:code>/runs/"): EVERYONE,
+    ("GET", "versions/<uuid:code>/tables/"): EVERYONE,
+    ("POST", "versions/<uuid:code>/verify/"): {O, A},
 }
 """Roles that each route is open to. A route without an entry fails the test: decide, then write it down."""
 
 SCOPES = {
-    Scope.READ: {("GET", path) for method, path in MATRIX if method == "GET"} - {("GET", "audit/")},
+    Scope.READ: {("GET", path) for method, path in MATRIX if method == "GET"} - {("GET", "audit/")}
+    | {("POST", "sessions/<uuid:code>/diff/")},
     Scope.ADMIN: set(MATRIX),
 }
-SCOPES[Scope.REVIEW] = SCOPES[Scope.EXPORT] = SCOPES[Scope.SESSIONS] = SCOPES[Scope.READ]
-SCOPES[Scope.JOBS] = SCOPES[Scope.READ] | {key for key in MATRIX if key[0] == "POST" and key[1].startswith("jobs/")}
+SCOPES[Scope.EXPORT] = SCOPES[Scope.READ]
+SCOPES[Scope.SESSIONS] = SCOPES[Scope.READ] | {key for key in MATRIX if key[1].startswith("sessions/")}
+SCOPES[Scope.REVIEW] = SCOPES[Scope.READ] | {
+    ("POST", "versions/<uuid:code>/decide/"),
+    ("POST", "documents/<uuid:code>/allow/"),
+    ("POST", "documents/<uuid:code>/refuse/"),
+}
+SCOPES[Scope.JOBS] = (
+    SCOPES[Scope.READ]
+    | {key for key in MATRIX if key[0] == "POST" and key[1].startswith("jobs/")}
+    | {("POST", "versions/"), ("POST", "versions/<uuid:code>/verify/"), ("POST", "documents/"), ("POST", "sources/")}
+)
 
 
 def routes(patterns=None, prefix="") -> Iterator[tuple[str, str]]:
@@ -70,7 +127,7 @@ def routes(patterns=None, prefix="") -> Iterator[tuple[str, str]]:
 
 @pytest.fixture
 def ask(admin):
-    """Calls a route with an object that is there: the caller's own token, another person's job and decision."""
+    """Calls a route with an object that is there: the caller's own token and session, and what others have made."""
     job = JobFactory.create(status="cancelled", finished_at=timezone.now())
     queued = JobFactory.create()
     decision = record_decision(
@@ -80,11 +137,40 @@ def ask(admin):
         subject_sha256="0" * 64,
         verdict=Decision.Verdict.APPROVE,
     )
+    version = little_version()
+    assert version.move(EnvironmentVersion.Status.VERIFIED)
+    document = openapi_document(info={"title": "Pets", "version": "1"})  # says nothing of its terms
 
     def ask(client, method, path, token):
-        subject = {"decisions": decision, "tokens": token}.get(path.split("/")[0], queued if "cancel" in path else job)
-        url = "/api/v1/" + path.replace("<uuid:code>", str(subject.code)).replace("<slug:name>", "seed_load")
-        body = {"kind": "seed_load"} if (method, path) == ("POST", "jobs/") else None
+        noun = path.split("/")[0]
+        session = EnvironmentSession.objects.create(user=token.user, version=version, scenario="small")
+        subjects = {"decisions": decision, "tokens": token, "versions": version, "sessions": session}
+        subjects |= {"tools": version.tools.first(), "scenarios": version.scenarios.first()}
+        subjects |= {"documents": document, "sources": document.source, "operations": document.operations.first()}
+        subject = subjects.get(noun, queued if "cancel" in path else job)
+        name = "library" if noun == "environments" else "seed_load"
+        url = "/api/v1/" + path.replace("<uuid:code>", str(subject.code)).replace("<slug:name>", name)
+        draw = {"tool": "draw", "arguments": {}}
+        bodies = {
+            "jobs/": {"kind": "seed_load"},
+            "versions/<uuid:code>/decide/": {"verdict": "approve"},
+            "sessions/": {"environment": "library", "scenario": "small"},
+            "sessions/<uuid:code>/call/": draw,
+            "sessions/<uuid:code>/calls/": {"calls": [draw]},
+            "sessions/<uuid:code>/fork/": {},
+            "sessions/<uuid:code>/reset/": {},
+            "sources/": {"address": "https://example.org/pets.json"},
+            "documents/<uuid:code>/allow/": {"note": "agreed"},
+            "documents/<uuid:code>/refuse/": {"reason_codes": ["licence"], "note": "not agreed"},
+        }
+        if path.endswith(("/diff/", "/restore/")) and method == "POST":
+            name = "since" if path.endswith("/diff/") else "snapshot"
+            bodies[path] = {name: session_snapshot(session=session)}
+        if (method, path) == ("POST", "versions/"):
+            return client.post(url, zip_pack(little_pack(title="Another")), content_type="application/zip")
+        if (method, path) == ("POST", "documents/"):
+            return client.post(f"{url}?name=pets.json", orjson.dumps(PETS), content_type="application/json")
+        body = bodies.get(path) if method == "POST" else None
         return client.generic(method, url) if body is None else client.post(url, body, content_type="application/json")
 
     return ask
@@ -105,7 +191,7 @@ def test_role_opens_exactly_its_routes(ask, method, path, role):
     response = ask(client, method, path, token)
 
     if role in MATRIX[method, path]:
-        assert response.status_code in {200, 202}, response.content
+        assert response.status_code in {200, 201, 202}, response.content
     else:
         problem(response, 403, "permission_denied")
 
@@ -119,7 +205,7 @@ def test_scope_cuts_an_admins_token_down(ask, admin, method, path, scope):
     response = ask(client, method, path, issued.token)
 
     if (method, path) in SCOPES[scope] | {("POST", "tokens/<uuid:code>/revoke/")}:
-        assert response.status_code in {200, 202}, response.content
+        assert response.status_code in {200, 201, 202}, response.content
     else:
         problem(response, 403, "permission_denied")
 

@@ -147,7 +147,7 @@ def test_approval_is_the_newest_verdict_that_stands(api, reviewer):
         ("environments/", {"search": "a\0b"}),
         ("versions/", {"origin": "bought"}),
         ("versions/", {"page": "0"}),
-        ("versions/", {"enviroment": "seed_bank"}),
+        ("versions/", {"environments": "seed_bank"}),
         ("tools/", {"version": "7"}),
         ("tools/", {"effect": ["read", "write"]}),
         ("tools/", {"audience": "nobody"}),

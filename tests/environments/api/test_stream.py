@@ -201,6 +201,14 @@ def test_silent_stream_is_kept_open(job, headers, monkeypatch):
     assert asyncio.run(watch()) == [b": still here\n\n"] * 2
 
 
+async def becomes(condition, seconds=10):
+    """Waits until the condition holds; fails if it does not in time."""
+    deadline = asyncio.get_running_loop().time() + seconds
+    while not condition():
+        assert asyncio.get_running_loop().time() < deadline
+        await asyncio.sleep(0.02)
+
+
 def test_watcher_that_goes_away_leaves_nothing_behind(job, headers):
     log(job, 1)
 
@@ -211,15 +219,14 @@ def test_watcher_that_goes_away_leaves_nothing_behind(job, headers):
             response = await AsyncClient().get(url(job), headers=headers)
             await anext(response.streaming_content)
             waiting = asyncio.ensure_future(anext(response.streaming_content))
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(0.1)  # until it waits
             assert len(broadcaster._watchers[job.pk]) == 2
             task = broadcaster._task
             waiting.cancel()  # what Django's handler does when the client has gone
-            await asyncio.sleep(0.1)
-            assert len(broadcaster._watchers[job.pk]) == 1
+            await becomes(lambda: len(broadcaster._watchers.get(job.pk, ())) == 1)
             assert broadcaster._task is task
-        await asyncio.sleep(0.1)
-        assert (broadcaster._watchers, broadcaster._cursors, broadcaster._task) == ({}, {}, None)
+        await becomes(lambda: broadcaster._task is None)
+        assert (broadcaster._watchers, broadcaster._cursors) == ({}, {})
         assert task.done()
 
     asyncio.run(watch())

@@ -1,22 +1,43 @@
 """Every kind of job that a person can start, run for real, and run twice."""
 
+import ipaddress
+
+import orjson
 import pytest
 from django.core.cache import cache
 from django.utils import timezone
 
 from environments import services
 from environments.core.jobs import Queue, job_kinds
-from environments.models import Job, VerificationRun
+from environments.models import Job, Operation, SourceDocument, VerificationRun
 from environments.services import self_check
 from tests.factories.registry import shipped_version
+from tests.factories.sites import api, open_site
+from tests.factories.sources import PETS, openapi_document
 
 pytestmark = pytest.mark.django_db
+
+
+def a_list(site):
+    """A list of two documents."""
+    site.put("/a.json", api("Shelter"))
+    site.put("/b.json", api("Garage", "car"))
+    return {"address": site.put_list("/list.json", {"a": "/a.json", "b": "/b.json"})}
+
+
+def an_upload():
+    return {"document": str(services.store_upload(data=orjson.dumps(PETS), name="pets.json").code)}
+
 
 PARAMETERS = {
     "self_check": dict,
     "seed_load": lambda: {"mode": "rows", "count": 2500, "seed": 3},
     "verify_environment": lambda: {"version": str(shipped_version("tide_gauges", status="draft").code)},
     "install_packs": lambda: {"names": ["repair_cafe", "tide_gauges"]},
+    "import_source": an_upload,
+    "import_collection": a_list,
+    "clean_operations": lambda: {"collection": openapi_document().source.collection},
+    "import_shipped_documents": lambda: {"names": ["openstf.io"]},
 }
 """How each startable kind is run here; a kind without an entry fails `test_every_startable_kind_is_run_twice`."""
 
@@ -45,12 +66,30 @@ def test_every_startable_kind_is_run_twice():
     assert {kind.name for kind in job_kinds() if kind.is_startable} == PARAMETERS.keys()
 
 
+NUM_CHILDREN = {"self_check": len(Queue), "seed_load": 2500, "install_packs": 2, "import_collection": 1}
+
+
+def rows_of_sources():
+    heads = SourceDocument.objects.order_by("code").values_list("pk", "code", "status", "funnel", "guard_version")
+    return list(heads), list(Operation.objects.order_by("code").values_list("pk", "code", "is_kept", "content"))
+
+
+@pytest.fixture
+def site(settings):
+    settings.FETCH_ALLOWED_NETWORKS = [ipaddress.ip_network("127.0.0.0/8")]
+    with open_site() as site:
+        yield site
+
+
 @pytest.mark.parametrize("kind", PARAMETERS)
-def test_second_run_leaves_the_same_rows(kind, operator):
-    job, _ = services.create_job(kind=kind, parameters=PARAMETERS[kind](), user=operator)
+def test_second_run_leaves_the_same_rows(kind, operator, site):
+    make = PARAMETERS[kind]
+    job, _ = services.create_job(
+        kind=kind, parameters=make(site) if kind == "import_collection" else make(), user=operator
+    )
     run_with_children(job)
     assert job.status == "succeeded", job.error_message
-    num_runs = VerificationRun.objects.count()
+    num_runs, sources = VerificationRun.objects.count(), rows_of_sources()
     first, result = rows_of(job), job.result
 
     # As if the worker had died after its last row and before it could say so.
@@ -60,8 +99,9 @@ def test_second_run_leaves_the_same_rows(kind, operator):
 
     assert job.status == "succeeded", job.error_message
     assert rows_of(job) == first
-    assert len(first) == {"self_check": len(Queue), "seed_load": 2500, "install_packs": 2}.get(kind, 0)
+    assert len(first) == NUM_CHILDREN.get(kind, 0)
     assert VerificationRun.objects.count() == num_runs == {"verify_environment": 1, "install_packs": 2}.get(kind, 0)
+    assert rows_of_sources() == sources
     if kind != "self_check":
         assert job.result == result
 

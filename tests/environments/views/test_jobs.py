@@ -114,13 +114,13 @@ class TestForm:
     def test_makes_fields_from_the_kind_s_schema(self, operator_client: Client) -> None:
         page = text(operator_client.get("/jobs/new/?kind=seed_load"))
 
-        assert 'name="parameter-count"' in page
-        assert 'name="parameter-mode"' in page
+        assert 'name="v:/count"' in page
+        assert 'name="v:/mode"' in page
+        assert "How many" in page
+        assert 'value="1000"' in page
 
     def test_starts_the_job_and_goes_to_its_page(self, operator_client: Client, operator: User) -> None:
-        response = operator_client.post(
-            "/jobs/new/", {"kind": "seed_load", "parameter-mode": "rows", "parameter-count": "5"}
-        )
+        response = operator_client.post("/jobs/new/", {"kind": "seed_load", "v:/mode": "0", "v:/count": "5"})
 
         job = Job.objects.get()
         assert response.status_code == 303
@@ -128,13 +128,31 @@ class TestForm:
         assert (job.created_by, job.parameters["count"]) == (operator, 5)
 
     def test_shows_the_schema_s_fault_at_the_field(self, operator_client: Client) -> None:
-        response = operator_client.post(
-            "/jobs/new/", {"kind": "seed_load", "parameter-mode": "rows", "parameter-count": "-5"}
-        )
+        response = operator_client.post("/jobs/new/", {"kind": "seed_load", "v:/mode": "0", "v:/count": "-5"})
 
         assert response.status_code == 422
         assert "-5 is less than the minimum" in text(response)
         assert 'aria-invalid="true"' in text(response)
+        assert not Job.objects.exists()
+
+    def test_shows_text_that_is_no_number_with_the_schema_s_fault(self, operator_client: Client) -> None:
+        response = operator_client.post("/jobs/new/", {"kind": "seed_load", "v:/count": "many"})
+
+        assert response.status_code == 422
+        assert 'value="many"' in text(response)
+        assert "is not of type" in text(response)
+
+    def test_takes_a_list_row_by_row(self, operator_client: Client) -> None:
+        rows = {"r:/names": ["0"], "v:/names/0": "tide_gauges"}
+        operator_client.post("/jobs/new/", {"kind": "install_packs", **rows})
+
+        assert Job.objects.get().parameters == {"names": ["tide_gauges"]}
+
+    def test_adds_a_row_and_starts_nothing(self, operator_client: Client) -> None:
+        response = operator_client.post("/jobs/new/", {"kind": "install_packs", "action": "add:/names"})
+
+        assert response.status_code == 200
+        assert 'name="v:/names/0"' in text(response)
         assert not Job.objects.exists()
 
     def test_fills_in_the_parameters_of_an_earlier_job(self, operator_client: Client) -> None:
