@@ -1,4 +1,4 @@
-"""Brings the MCP conformance suite and reference servers to this machine: `python tests/conformance/fetch.py DIRECTORY`.
+"""Brings the MCP conformance suite and reference servers here: `python tests/conformance/fetch.py DIRECTORY`.
 
 They are npm packages. package-lock.json names every package with its digest, as requirements/*.txt do for Python; what
 comes with another digest is refused. npm itself isn't needed, and Node.js comes with Playwright. After a change of
