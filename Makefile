@@ -42,7 +42,7 @@ $(VENV)/.embed $(VENV)/.train: $(VENV)/.%: requirements/%.txt requirements/torch
 # and Playwright brings Node.js.
 $(VENV)/.conformance: tests/conformance/package-lock.json tests/conformance/fetch.py | $(BIN)/python
 	$(BIN)/python tests/conformance/fetch.py $(VENV)/conformance || \
-		{ echo "The tests need the MCP conformance suite and servers from npm's registry: set NPM_CONFIG_REGISTRY to a mirror of it"; exit 1; }
+		{ echo "The tests need the MCP conformance suite and servers of npm: the message above says what is missing"; exit 1; }
 	@touch $@
 
 setup: $(VENV)/.base $(addprefix $(VENV)/.,$(EXTRAS)) ## Install into .venv (EXTRAS="embed" or "train" for the models)

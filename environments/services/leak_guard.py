@@ -12,12 +12,12 @@ from environments.core.embedding import LexicalEmbedder, Vectors
 from environments.core.errors import FieldError, InvalidInputError, StaleStateError
 from environments.core.leak_guard import Examination, Guard, GuardData, Hit, subject_of
 from environments.core.seeds import content_code
-from environments.core.sources import readers
 from environments.core.sources.model import Document, SourceKind
 from environments.models import Decision, LeakHit, SourceDocument, User
 from environments.models.sources import DOCUMENT_KIND
 from environments.services.embeddings import embed, embedder
 from environments.services.review import record_decision
+from environments.services.sketches import read_source
 
 LEAK_HIT_KIND: Final = "leak_hit"
 """What decisions and audit rows call a hit."""
@@ -51,7 +51,7 @@ def examine_document(*, document: SourceDocument, found: Document | None = None)
         UnreadableSourceError: The document can't be read.
         TransientError: The embedder can't be reached.
     """
-    whole = found or readers.read(document.to_core(), SourceKind(document.source.kind))
+    whole = found or read_source(document.to_core(), SourceKind(document.source.kind))
     return guard().examine(subject_of(whole))
 
 

@@ -25,14 +25,17 @@ from environments.core.sources.model import Document, Fetched, SourceKind
 from environments.models import Operation, Source, SourceDocument, User
 from environments.runtime.pack.shapes import to_json
 from environments.services.audit import record_audit
+from environments.services.sketches import read_source
 
 Status = SourceDocument.Status
 BATCH_ROWS: Final = 500
 MAX_NAME: Final = 200
-_CLEANED: Final = ("is_kept", "reasons", "effect", "effect_rule", "completed_description", "duplicate_of_id")
+_CLEANED_FIELDS: Final = ("is_kept", "reasons", "effect", "effect_rule", "completed_description", "duplicate_of")
+_CLEANED: Final = tuple(Operation._meta.get_field(name).attname for name in _CLEANED_FIELDS)
+"""The same as attributes; `only()` passes over attribute names and would then load each row's column by itself."""
 _REPLACED: Final = (
     "position", "name", "title", "description", "method", "path", "content",
-    *(name.removesuffix("_id") for name in _CLEANED),
+    *_CLEANED_FIELDS,
 )  # fmt: skip
 """Everything but what makes an operation the same one: its document and key."""
 _UNFIT: Final = re.compile(r"[\x00-\x1f\x7f/\\\ud800-\udfff]")
@@ -136,7 +139,7 @@ def parse_document(document: SourceDocument) -> Document:
     Raises:
         UnreadableSourceError: They can't be read.
     """
-    return readers.read(document.to_core(), SourceKind(document.source.kind))
+    return read_source(document.to_core(), SourceKind(document.source.kind))
 
 
 def read_document(*, document: SourceDocument) -> Document | None:
@@ -202,7 +205,7 @@ def clean_document(
         UnreadableSourceError: The document can't be read.
     """
     whole = found or parse_document(document)
-    rows = list(document.operations.only("pk", "code", "key", *_CLEANED).order_by("position"))
+    rows = list(document.operations.only("pk", "code", "key", *_CLEANED_FIELDS).order_by("position"))
     if [row.key for row in rows] != [operation.key for operation in whole.operations]:
         # An earlier reader kept other operations.
         read_document(document=document)
@@ -215,7 +218,7 @@ def clean_document(
         row.duplicate_of_id = pointed[firsts[row.key]] if row.key in firsts else None
     changed = [row for row, state in zip(rows, before, strict=True) if _state(row) != state]
     with transaction.atomic():
-        Operation.objects.bulk_update(changed, [name.removesuffix("_id") for name in _CLEANED], batch_size=BATCH_ROWS)
+        Operation.objects.bulk_update(changed, list(_CLEANED_FIELDS), batch_size=BATCH_ROWS)
         figures = _figures(rows, cleaning.coverage)
         if any(getattr(document, name) != value for name, value in figures.items()):
             _update(document, **figures)

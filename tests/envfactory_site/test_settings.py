@@ -367,7 +367,9 @@ def test_no_pool_is_kept_unless_asked_for(variable):
 
 # --- The document -----------------------------------------------------------------------------------------------------
 
-READER = re.compile(r"""\b(?:env\.)?(?:text|boolean|number|rate|words)\(\s*f?["']([A-Z][A-Z0-9_]+)["']""")
+READER = re.compile(
+    r"""\b(?:env\.)?(?:text|boolean|number|rate|words|choice|networks|commands)\(\s*f?["']([A-Z][A-Z0-9_]+)["']"""
+)
 DIRECT = re.compile(r"""(?:os\.)?environ(?:\.get\(|\[|\.setdefault\()\s*["']([A-Z][A-Z0-9_]+)["']""")
 
 

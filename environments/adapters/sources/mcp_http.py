@@ -103,9 +103,11 @@ class CheckedTransport(httpx2.AsyncBaseTransport):
         return httpx2.ReadError(str(fault))
 
     def _failure(self, error: Exception) -> EnvFactoryError:
-        cause = error.__cause__
-        if isinstance(cause, ssl.SSLCertVerificationError):
-            return FetchRefusedError(f"{self._address}: {cause.verify_message}.")
+        cause: BaseException | None = error
+        while cause is not None:
+            if isinstance(cause, ssl.SSLCertVerificationError):
+                return FetchRefusedError(f"{self._address}: {cause.verify_message}.")
+            cause = cause.__cause__ or cause.__context__
         if isinstance(error, httpcore2.TimeoutException | TimeoutError):
             return FetchFailedError(f"{self._address}: no answer in time.")
         return FetchFailedError(f"{self._address}: {type(error).__name__}: {str(error)[:200]}.")

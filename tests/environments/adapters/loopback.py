@@ -1,11 +1,20 @@
 """Servers on 127.0.0.1 that say exactly what a test wants, byte by byte."""
 
 import contextlib
+import re
 import socket
 import ssl
 import threading
 from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
 from typing import Self
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+from django.utils import timezone
 
 Handler = Callable[[socket.socket, bytes], None]
 """Gets the connection and the head of the request."""
@@ -70,6 +79,11 @@ class Loopback:
                 if not part:
                     break
                 head += part
+            head, _, body = head.partition(b"\r\n\r\n")
+            stated = re.search(rb"\r\ncontent-length: *(\d+)", head, re.IGNORECASE)
+            # A connection that ends with unread bytes is reset, and what was said last is lost.
+            while stated and len(body) < int(stated[1]) and (part := connection.recv(65536)):
+                body += part
             self.heads.append(head)
             self._handler(connection, head)
         connection.close()
@@ -87,3 +101,30 @@ def answer(
 
 def path_of(head: bytes) -> str:
     return head.split(b" ", 2)[1].decode()
+
+
+def certificate(folder: Path, names: list[str], days: int = 1) -> ssl.SSLContext:
+    """A context with a self-made certificate, which `SSL_CERT_FILE` may then name."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, names[0])])
+    now = timezone.now()
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - timedelta(days=9))
+        .not_valid_after(now + timedelta(days=days))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(each) for each in names]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    own, secret = folder / "own.pem", folder / "key.pem"
+    own.write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    secret.write_bytes(
+        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    )
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(own, secret)
+    return context

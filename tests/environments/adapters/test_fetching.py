@@ -5,25 +5,18 @@ import ipaddress
 import itertools
 import os
 import socket
-import ssl
 import threading
 import time
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
-from django.utils import timezone
 
 from environments.adapters.fetching import FetchPolicy, check_address, fetch, refusal_of, resolve_name
 from environments.core.errors import FetchFailedError, FetchRefusedError
-from tests.environments.adapters.loopback import Handler, Loopback, answer, path_of
+from tests.environments.adapters.loopback import Handler, Loopback, answer, certificate, path_of
 
 LOOPBACK = (ipaddress.ip_network("127.0.0.0/8"),)
 POLICY = FetchPolicy(
@@ -375,33 +368,6 @@ def test_closed_port_is_a_failure() -> None:
 
 
 # TLS
-
-
-def certificate(folder: Path, names: list[str], days: int = 1) -> ssl.SSLContext:
-    """A context with a self-made certificate, which `SSL_CERT_FILE` may then name."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, names[0])])
-    now = timezone.now()
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now - timedelta(days=9))
-        .not_valid_after(now + timedelta(days=days))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(each) for each in names]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    own, secret = folder / "own.pem", folder / "key.pem"
-    own.write_bytes(made.public_bytes(serialization.Encoding.PEM))
-    secret.write_bytes(
-        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    )
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(own, secret)
-    return context
 
 
 def test_certificate_must_be_known_and_name_the_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

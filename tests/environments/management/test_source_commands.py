@@ -74,6 +74,20 @@ def test_changed_file_is_read_again(tmp_path):
     assert Source.objects.get().latest_document.title == "Newer"
 
 
+def test_python_sketch_is_read_and_never_run(tmp_path):
+    (tmp_path / "pets.py").write_text(
+        f"open({str(tmp_path / 'ran')!r}, 'w')\n\n\n"
+        'def find_pet(name: str, limit: int = 5) -> dict:\n    """Finds a pet by its name."""\n    return {}\n',
+        encoding="utf-8",
+    )
+
+    (document,) = run("import_source", str(tmp_path / "pets.py"))["documents"]
+
+    assert (document["outcome"], document["operations"], document["kept"]) == ("read", 1, 1)
+    assert (Source.objects.get().kind, Operation.objects.get().name) == ("python_sketch", "find_pet")
+    assert not (tmp_path / "ran").exists()
+
+
 def test_folder_is_imported_and_every_failure_is_named(tmp_path, capsys):
     folder_of(tmp_path, a=api("A"), b=b'{"openapi": "3.0.0", "paths', c=api("C", "car"))
 

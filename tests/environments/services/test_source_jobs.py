@@ -172,10 +172,10 @@ def test_one_that_fails_does_not_sink_its_neighbours(site, operator, monkeypatch
     del site.pages["/e_lost.json"]
     read = readers.read
 
-    def buggy(fetched, kind=None):
+    def buggy(fetched, kind=None, **options):
         if b"Buggy" in fetched.data:
             raise KeyError("a bug of the reader")
-        return read(fetched, kind)
+        return read(fetched, kind, **options)
 
     monkeypatch.setattr(readers, "read", buggy)
 

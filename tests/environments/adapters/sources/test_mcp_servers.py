@@ -25,7 +25,7 @@ from environments.adapters.sources.mcp_stdio import StdioLimits
 from environments.core.errors import EnvFactoryError, FetchFailedError, FetchRefusedError
 from environments.core.sources import readers
 from environments.core.sources.model import Fetched, SourceKind
-from tests.environments.adapters.loopback import Handler, Loopback, answer
+from tests.environments.adapters.loopback import Handler, Loopback, answer, certificate
 
 SERVERS = Path(settings.BASE_DIR) / ".venv" / "conformance" / "node_modules" / "@modelcontextprotocol"
 NODE = compute_driver_executable()[0]
@@ -304,6 +304,20 @@ def test_redirects_are_bounded_when_they_stay() -> None:
         assert len(server.heads) <= 2 * (POLICY.max_redirects + 1)
 
 
+def test_certificate_must_name_the_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    context = certificate(tmp_path, ["good.example"])
+    with Loopback(says(answer(b"no", "404 Not Found")), context) as server:
+        for host, error, words in (
+            ("bad.example", FetchRefusedError, "self-signed certificate"),
+            ("bad.example", FetchRefusedError, "Hostname mismatch"),
+            ("good.example", FetchFailedError, "Not Found"),
+        ):
+            address = server.address("/mcp", host)
+            with pytest.raises(error, match=words):
+                list_http_tools(address, POLICY, resolve=lambda name, port: ["127.0.0.1"])
+            monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "own.pem"))
+
+
 def endless(head: bytes, piece: bytes) -> Handler:
     def handle(connection: socket.socket, _: bytes) -> None:
         connection.sendall(head)
@@ -311,6 +325,11 @@ def endless(head: bytes, piece: bytes) -> Handler:
             connection.sendall(piece)
 
     return handle
+
+
+def silent(connection: socket.socket, head: bytes) -> None:
+    while connection.recv(65536):
+        pass
 
 
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Type: "
@@ -327,7 +346,7 @@ HTTP_SERVERS: dict[str, tuple[Handler, type[Exception], str]] = {
               "more than 4 MiB"),
     "flood of events": (endless(CHUNKED + b"text/event-stream\r\n\r\n", b"10\r\n" + b"data: 012345678\n" + b"\r\n"),
                         EnvFactoryError, "within 6 seconds|more than 4 MiB"),
-    "silence": (lambda connection, head: connection.recv(1) and None, FetchFailedError, "in time"),
+    "silence": (silent, FetchFailedError, "in time"),
 }  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from environments.runtime.records import CallRecord, CallStatus, ChangeKind, RowChange
 from environments.runtime.sandbox import frames
+from environments.runtime.sketches import SketchArgument, SketchClass, SketchFunction, SketchListing
 
 LIMIT = 1 << 20
 RECORD = CallRecord(
@@ -29,6 +30,18 @@ REPLIES: list[frames.Reply] = [
     frames.Done(2),
     frames.Answered(3, [frames.from_record(RECORD), frames.Broken("timeout", "slow")]),
     frames.Held(4, [{"seeds": [{"id": 1, "name": "a", "grams": 2.5}]}], [RECORD.changes], [b"x"]),
+    frames.Sketched(
+        4,
+        SketchListing(
+            "All.",
+            (
+                SketchFunction(
+                    "f", "", 1, False, (SketchArgument("a", "positional", "int", True, "1"),), None, "", ("x",)
+                ),
+            ),
+            (SketchClass("A", ("B",), "", (), ()),),
+        ),
+    ),
     frames.Refused(5, "EngineError", "no"),
     frames.Ended(6, "signal", 11, b""),
 ]
