@@ -28,8 +28,7 @@ NUM_CALLS = shown("num_calls", _("calls"))
 class EnvironmentSessionAdmin(RegistryAdmin):
     """States of environments and who holds them."""
 
-    wide = ("start_snapshot", "snapshot")
-    unread = VERSION_CONTENT
+    unread = ("start_snapshot", "snapshot", *VERSION_CONTENT)
     list_display = ["code", "version", "user", "status", "scenario", NUM_CALLS, "used_at"]
     list_filter = ["status", "user"]
     search_fields = ["code", "title", "user__username", "version__environment__name"]
@@ -84,8 +83,8 @@ class ToolCallAdmin(RegistryAdmin):
 class PastEpisodeAdmin(RegistryAdmin):
     """Episodes that a reset or a restored snapshot ended."""
 
-    wide = ("start_snapshot",)
     unread = (
+        "start_snapshot",
         "session__start_snapshot",
         "session__snapshot",
         "session__version__schema_sql",

@@ -30,12 +30,10 @@ from environments.services.sketches import read_source
 Status = SourceDocument.Status
 BATCH_ROWS: Final = 500
 MAX_NAME: Final = 200
-_CLEANED_FIELDS: Final = ("is_kept", "reasons", "effect", "effect_rule", "completed_description", "duplicate_of")
-_CLEANED: Final = tuple(Operation._meta.get_field(name).attname for name in _CLEANED_FIELDS)
-"""The same as attributes; `only()` passes over attribute names and would then load each row's column by itself."""
+_CLEANED: Final = ("is_kept", "reasons", "effect", "effect_rule", "completed_description", "duplicate_of")
 _REPLACED: Final = (
     "position", "name", "title", "description", "method", "path", "content",
-    *_CLEANED_FIELDS,
+    *_CLEANED,
 )  # fmt: skip
 """Everything but what makes an operation the same one: its document and key."""
 _UNFIT: Final = re.compile(r"[\x00-\x1f\x7f/\\\ud800-\udfff]")
@@ -205,11 +203,14 @@ def clean_document(
         UnreadableSourceError: The document can't be read.
     """
     whole = found or parse_document(document)
-    rows = list(document.operations.only("pk", "code", "key", *_CLEANED_FIELDS).order_by("position"))
+    # With `document`, which Django would otherwise load for each row by itself.
+    rows = list(document.operations.only("document", "code", "key", *_CLEANED).order_by("position"))
     if [row.key for row in rows] != [operation.key for operation in whole.operations]:
         # An earlier reader kept other operations.
-        read_document(document=document)
-        return clean_document(document=document, found=whole, duplicates=duplicates)
+        fresh = read_document(document=document)
+        if fresh is None:
+            raise UnreadableSourceError(document.problems[0]["message"])
+        return clean_document(document=document, found=fresh, duplicates=duplicates)
     before = [_state(row) for row in rows]
     cleaning = clean(whole)
     firsts = _apply(rows, cleaning, whole, duplicates if duplicates is not None else DuplicateIndex())
@@ -217,10 +218,10 @@ def clean_document(
     for row in rows:
         row.duplicate_of_id = pointed[firsts[row.key]] if row.key in firsts else None
     changed = [row for row, state in zip(rows, before, strict=True) if _state(row) != state]
-    with transaction.atomic():
-        Operation.objects.bulk_update(changed, list(_CLEANED_FIELDS), batch_size=BATCH_ROWS)
-        figures = _figures(rows, cleaning.coverage)
-        if any(getattr(document, name) != value for name, value in figures.items()):
+    figures = _figures(rows, cleaning.coverage)
+    if changed or any(getattr(document, name) != value for name, value in figures.items()):
+        with transaction.atomic():
+            Operation.objects.bulk_update(changed, list(_CLEANED), batch_size=BATCH_ROWS)
             _update(document, **figures)
     return cleaning
 
@@ -264,7 +265,7 @@ def _upsert(rows: Sequence[Operation]) -> None:
 
 
 def _state(row: Operation) -> tuple[Any, ...]:
-    return tuple(getattr(row, name) for name in _CLEANED)
+    return (row.is_kept, row.reasons, row.effect, row.effect_rule, row.completed_description, row.duplicate_of_id)
 
 
 def _figures(rows: Sequence[Operation], coverage: Coverage) -> dict[str, Any]:

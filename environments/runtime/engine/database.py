@@ -411,7 +411,7 @@ class Database:
                 connection.executemany(shape.insert_row, rows)
             if connection.execute("PRAGMA foreign_key_check").fetchone():
                 raise ValueError("the changes leave a foreign key that points to nothing")
-        except apsw.Error as error:
+        except (apsw.Error, OverflowError) as error:
             raise ValueError(f"the changes do not fit the base image: {error}") from None
         finally:
             connection.config(apsw.SQLITE_DBCONFIG_ENABLE_FKEY, 1)
