@@ -7,7 +7,7 @@ the comparison pairs with the author's.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import orjson
@@ -35,6 +35,9 @@ class CaseResult:
         changes: Net changes that it made.
         is_infrastructure: Whether a call was lost by the machinery, so that the case says nothing about the pack.
         failures: Reason and detail of each call that failed, as the worker tells them apart from the records.
+        culprit: The tool whose call was not as expected; the case's own where it is the changes that were not.
+        again: What the last call did when it was made once more, if that was asked for and it is a success of a tool
+            that writes; the case itself had ended before.
     """
 
     name: str
@@ -45,6 +48,8 @@ class CaseResult:
     changes: tuple[RowChange, ...]
     is_infrastructure: bool = False
     failures: tuple[tuple[str, str], ...] = ()
+    culprit: str = ""
+    again: CallRecord | None = None
 
     @property
     def holds(self) -> bool:
@@ -78,7 +83,11 @@ class CasesResult:
 
 
 def run_cases(
-    environment: Environment, tables: Iterable[TableInfo], cases: Sequence[Case] | None = None
+    environment: Environment,
+    tables: Iterable[TableInfo],
+    cases: Sequence[Case] | None = None,
+    *,
+    repeats_last: bool = False,
 ) -> CasesResult:
     """Runs cases of a pack.
 
@@ -86,6 +95,8 @@ def run_cases(
         environment: The pack with its workers; its worker half of validation found nothing.
         tables: Its tables, as the worker described them.
         cases: Some of them or others; by default the pack's own.
+        repeats_last: Whether each success of a tool that writes is called once more when its case has ended, for what
+            `effects` tells of it.
 
     Returns:
         One result for each case, in order. Deterministic but for `is_infrastructure`.
@@ -100,7 +111,8 @@ def run_cases(
         try:
             plays = [_Play(case, session, starts) for case, session in zip(batch, sessions, strict=True)]
             _play_in_step(plays)
-            results.extend(play.result() for play in plays)
+            played = [play.result() for play in plays]
+            results.extend(_repeated(plays, played) if repeats_last else played)
         finally:
             for session in sessions:
                 session.close()
@@ -145,6 +157,26 @@ def _play_in_step(plays: Sequence["_Play"]) -> None:
             play.take(record)
 
 
+def _repeated(plays: Sequence["_Play"], played: Sequence[CaseResult]) -> list[CaseResult]:
+    """The results with the last call of each success of a writing tool made again."""
+    again: dict[int, tuple[Session, str, Mapping[str, Any]]] = {}
+    for position, (play, result) in enumerate(zip(plays, played, strict=True)):
+        if is_written_success(play.session.environment, play.case, result.records):
+            last = result.records[-1]
+            again[position] = (play.session, last.tool, last.arguments)
+    records = dict(zip(again, call_many(list(again.values()), audience=None), strict=True))
+    return [replace(result, again=records.get(position)) for position, result in enumerate(played)]
+
+
+def is_written_success(environment: Environment, case: Case, records: Sequence[CallRecord]) -> bool:
+    """Whether a case ended with a success of its own tool, and that tool writes."""
+    if case.kind == "rejection" or len(records) != len(case.calls):
+        return False
+    tool = environment.tool(case.tool, None)
+    is_writing = tool is not None and tool.effect == "write"
+    return is_writing and records[-1].tool == case.tool and records[-1].status is CallStatus.SUCCESS
+
+
 @dataclass(slots=True)
 class _Play:
     """One case being played."""
@@ -157,6 +189,7 @@ class _Play:
     problems: list[str] = field(default_factory=list)
     same_rows: list[SameRow] = field(default_factory=list)
     failures: list[tuple[str, str]] = field(default_factory=list)
+    culprit: str = ""
     _seen: list[tuple[str, Any, Any]] = field(default_factory=list)
 
     def request(self, position: int) -> tuple[Session, str, Mapping[str, Any]] | None:
@@ -192,6 +225,8 @@ class _Play:
                 self.problems.append(f"call {position}: a result that is not there is expected: {error}")
             else:
                 self._hold_part(wanted, result, f"call {position}: ")
+        if self.problems:
+            self.culprit = record.tool
 
     def result(self) -> CaseResult:
         """How the case ended."""
@@ -202,7 +237,8 @@ class _Play:
         case = self.case
         problems = tuple(self.problems[:_MAX_PROBLEMS])
         records, failures = tuple(self.records), tuple(self.failures)
-        return CaseResult(case.name, case.tool, case.kind, problems, records, changes, is_lost, failures)
+        culprit = self.culprit or (case.tool if problems else "")
+        return CaseResult(case.name, case.tool, case.kind, problems, records, changes, is_lost, failures, culprit)
 
     def _hold_changes(self, changes: tuple[RowChange, ...]) -> None:
         try:

@@ -9,7 +9,8 @@ from typing import Any
 
 import orjson
 
-from environments.runtime.pack.model import Case, Scenario
+from environments.runtime.cases import CaseResult
+from environments.runtime.pack.model import Case, Pack, Scenario
 from environments.runtime.records import CallRecord, CallStatus, ChangeKind
 from environments.runtime.references import resolve
 from environments.runtime.session import Environment, Session
@@ -43,6 +44,19 @@ def observe_effects(environment: Environment) -> dict[str, Effects]:
             pair = _play_twice(environment, case)
             if pair is not None:
                 seen[case.tool].append(pair)
+    return _effects(pack, seen)
+
+
+def effects_of(pack: Pack, played: Iterable[CaseResult]) -> dict[str, Effects]:
+    """The same from cases that were run with `repeats_last`, without playing them again."""
+    seen: dict[str, list[tuple[CallRecord, CallRecord]]] = {tool.name: [] for tool in pack.tools}
+    for case in played:
+        if case.again is not None:
+            seen[case.tool].append((case.records[-1], case.again))
+    return _effects(pack, seen)
+
+
+def _effects(pack: Pack, seen: Mapping[str, Iterable[tuple[CallRecord, CallRecord]]]) -> dict[str, Effects]:
     return {
         tool.name: Effects(False, True) if tool.effect == "read" else _judge(seen[tool.name]) for tool in pack.tools
     }

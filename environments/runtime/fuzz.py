@@ -35,6 +35,20 @@ _TEXTS_OF_FORMAT = {
 _CHARACTERS = string.ascii_lowercase + string.ascii_uppercase + string.digits
 
 
+class FuzzValues:
+    """What arguments of one pack are drawn from whatever the start, collected once."""
+
+    def __init__(self, pack: Pack) -> None:
+        self.validators = {tool.name: ArgumentValidator(tool) for tool in pack.tools}
+        self.given: dict[tuple[str, str], list[Any]] = {}
+        for case in pack.cases:
+            for call in case.calls:
+                for name, value in call.arguments.items():
+                    values = self.given.setdefault((call.tool, name), [])
+                    if len(values) < _MAX_VALUES and REFERENCE not in str(value):
+                        _add(values, value)
+
+
 class CallFuzzer:
     """Draws valid calls of one pack; the same seed and results give the same calls."""
 
@@ -45,6 +59,7 @@ class CallFuzzer:
         rows: Mapping[str, Sequence[Row]],
         seed: int,
         scenario: str | None = None,
+        values: FuzzValues | None = None,
     ) -> None:
         """Collects the values that arguments are drawn from.
 
@@ -55,6 +70,7 @@ class CallFuzzer:
             seed: Of the draws.
             scenario: The start's name; cases that start there are played in between, since a way through several
                 calls is seldom found by chance.
+            values: What `FuzzValues` collects of the pack, if it is there already.
         """
         self._stories = [
             case.calls for case in pack.cases if case.calls and scenario is not None and case.scenario == scenario
@@ -63,22 +79,24 @@ class CallFuzzer:
         self._told_from = 0
         self._draw = random.Random(seed)  # noqa: S311 - a test's choices, no secret
         self._tools = pack.tools
-        self._validators = {tool.name: ArgumentValidator(tool) for tool in pack.tools}
+        values = values or FuzzValues(pack)
+        self._validators = values.validators
+        self._given = values.given
         self._columns = _column_values(tables, rows)
-        self._given: dict[tuple[str, str], list[Any]] = {}
-        for case in pack.cases:
-            for call in case.calls:
-                for name, value in call.arguments.items():
-                    if REFERENCE not in str(value):
-                        _add(self._given.setdefault((call.tool, name), []), value)
+        self._found: dict[str, list[tuple[int, str]]] = {}
+        self._num_found = 0
 
-    def next_call(self, results: Sequence[Any]) -> CaseCall | None:
+    def next_call(self, results: Sequence[Any], tools: Sequence[str] = ()) -> CaseCall | None:
         """A call that may follow calls with these results.
+
+        Args:
+            results: Of all calls so far; the next time there are these and more.
+            tools: Which are tried first, in this order; no story is begun then.
 
         Returns:
             The call, with references to earlier results; None if no tool got valid arguments.
         """
-        if not self._told and self._stories and self._draw.random() < _STORY_SHARE:
+        if not tools and not self._told and self._stories and self._draw.random() < _STORY_SHARE:
             self._told = list(self._draw.choice(self._stories))
             self._told_from = len(results)
         while self._told:
@@ -87,15 +105,29 @@ class CallFuzzer:
             if self._is_valid(told.tool, arguments, results):
                 return CaseCall(told.tool, arguments)
             self._told = []  # what follows may stand on this call
-        tools = list(self._tools)
-        self._draw.shuffle(tools)
-        found = _named_results(results)
-        for tool in tools:
+        by_chance = list(self._tools)
+        self._draw.shuffle(by_chance)
+        if tools:
+            by_chance.sort(key=lambda tool: tools.index(tool.name) if tool.name in tools else len(tools))
+        found = self._named(results)
+        for tool in by_chance:
             for _ in range(MAX_TRIES):
                 arguments = self._arguments(tool, found)
                 if self._is_valid(tool.name, arguments, results):
                     return CaseCall(tool.name, arguments)
         return None
+
+    def _named(self, results: Sequence[Any]) -> Mapping[str, list[tuple[int, str]]]:
+        """Where earlier results hold a value under a name, or under its parent's name and its own.
+
+        Items of lists are left out: their order may be that of new ids, which says nothing about the rows.
+        """
+        for position in range(self._num_found, len(results)):
+            result = results[position]
+            if isinstance(result, Mapping) and "error" not in result:
+                _collect(result, "", "", position, self._found)
+        self._num_found = len(results)
+        return self._found
 
     def _is_valid(self, tool: str, arguments: Mapping[str, Any], results: Sequence[Any]) -> bool:
         try:
@@ -296,18 +328,6 @@ def _column_values(tables: Sequence[TableInfo], rows: Mapping[str, Sequence[Row]
                 if value is not None:
                     for alias in sorted(aliases):
                         _add(found.setdefault(alias, []), value)
-    return found
-
-
-def _named_results(results: Sequence[Any]) -> dict[str, list[tuple[int, str]]]:
-    """Where earlier results hold a value under a name, or under its parent's name and its own.
-
-    Items of lists are left out: their order may be that of new ids, which says nothing about the rows.
-    """
-    found: dict[str, list[tuple[int, str]]] = {}
-    for position, result in enumerate(results):
-        if isinstance(result, Mapping) and "error" not in result:
-            _collect(result, "", "", position, found)
     return found
 
 

@@ -99,10 +99,12 @@ class RequestError(SandboxError):
     """The worker refused a request that names something it does not have, or a pack that does not load.
 
     Attributes:
-        kind: The worker's own word for it.
+        kind: The worker's own word for it: the name of what it raised.
     """
 
     code = "bad_request"
+    OF_PACK_OR_WORKER = frozenset({"PackRefusedError", "RequestFailedError"})
+    """Kinds that no argument of a caller's can bring about."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(f"{kind}: {message}")

@@ -446,7 +446,8 @@ class Worker:
         except frames.FrameError as error:
             raise SandboxProtocolError(str(error)) from error
         if result.refusal is not None:
-            raise RequestError("refused", result.refusal)
+            kind, _, detail = result.refusal.partition(": ")
+            raise RequestError(kind, detail)
         num_outcomes = 1 if message.explains else len(message.calls)
         if len(result.outcomes) != num_outcomes or any(
             isinstance(outcome, frames.Recorded) and len(outcome.observation) > self.limits.observation_bytes

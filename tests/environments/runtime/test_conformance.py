@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from environments.runtime.conformance import Check, check_environment
+from environments.runtime.conformance import BULK, Check, check_environment
 from environments.runtime.engine import Engine
 from environments.runtime.pack import encode_pack, read_pack
 from environments.runtime.pack.model import Case, CaseCall, Column, Condition, Expectation, Rejection, Scenario, Table
@@ -245,6 +245,14 @@ def test_mutants_fail_by_name(pool, name):
     assert (rule, code) in {(finding.check, finding.code) for finding in report.findings}, report.findings
 
 
+@pytest.mark.parametrize("name", sorted(MUTANTS.keys() - {"endless statement"}))
+def test_mutants_fail_in_bulk_by_the_same_rule(pool, name):
+    pack, rule, _ = MUTANTS[name]
+    pack = dataclasses.replace(pack, scenarios=pack.scenarios[:1])
+    report = check(pool, pack, depth=dataclasses.replace(BULK, plays_alone=False), num_calls=150)
+    assert rule in {finding.check for finding in report.findings}, report.findings
+
+
 LEAKS = {
     "a counter on a library": (
         "import json\n\n\ndef act(ctx):\n    json.count = getattr(json, 'count', 0) + 1\n    return {'x': json.count}",
@@ -272,6 +280,9 @@ def test_what_the_gate_would_refuse_is_found_by_playing(loose_pool, name):
     described = dataclasses.replace(_Described(Engine(pack).tables))
     report = check_environment(environment, described, num_calls=50)
     assert rules & {finding.check for finding in report.findings} == rules
+    bulk = check_environment(environment, described, depth=BULK)
+    assert {Check.RESET, Check.LEAK, Check.PROCESS} & {finding.check for finding in bulk.findings}
+    assert "act" in {finding.tool for finding in bulk.findings}
 
 
 @dataclasses.dataclass(frozen=True)

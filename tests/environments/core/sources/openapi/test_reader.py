@@ -181,6 +181,32 @@ def test_a_body_without_content_is_a_problem_when_it_cannot_be_read(content: Any
     assert [each.code for each in operation.problems] == ["body_without_content"]
 
 
+@pytest.mark.parametrize("value", [True, 0, "", "x", [], ["schema"], [{"schema": {}}]])
+@pytest.mark.parametrize("kind", ["", "application/json", "text/plain"])
+def test_a_media_type_is_a_noted_problem_when_it_is_no_object(kind: str, value: Any) -> None:
+    content = {kind: value, "image/png": {"schema": {"type": "string"}}}
+    wholly = first(
+        openapi(
+            {
+                "parameters": [{"name": "q", "in": "query", "content": {kind: value}, "example": "x"}],
+                "requestBody": {"content": {kind: value}},
+                "responses": {"200": {"content": {kind: value}}},
+            }
+        )
+    )
+    partly = first(openapi({"requestBody": {"content": content}, "responses": {"200": {"content": content}}}))
+
+    assert sorted(each.code for each in wholly.problems) == ["body_without_content", *["media_not_an_object"] * 3]
+    assert (wholly.body, wholly.parameters[0].schema) == (None, {"examples": ["x"]})
+    assert (wholly.responses[0].schema, wholly.responses[0].media_type) == (None, None)
+    assert [(each.code, each.place) for each in partly.problems] == [
+        ("media_not_an_object", f"/paths/~1things/post/requestBody/content/{kind}"),
+        ("media_not_an_object", f"/paths/~1things/post/responses/200/content/{kind}"),
+    ]
+    assert partly.body is not None
+    assert partly.body.media_type == partly.responses[0].media_type == "image/png"
+
+
 def test_examples_are_kept_when_they_stand_beside_the_schema() -> None:
     media = {
         "schema": {"type": "object"},

@@ -1,179 +1,80 @@
-"""`check_environment`: what every environment must do before it may be used, in the manner of Gymnasium's checker.
-
-It plays random valid calls from every scenario in the locked workers and holds what happens against the rules: the same
-start and calls give the same bytes (after a reset, beside other sessions, in another process), reads and refused calls
-change nothing, answers fit their schema, foreign keys are whole, and ids are nothing but names (a run with all id
-counters moved on by 1,000 is Equal). Everything that is wrong is a finding with a stable name.
-"""
+"""Plays one pack from each of its scenarios and compares; collects findings and figures."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any
 
 import orjson
 
-from environments.runtime.cases import CasesResult, run_cases
+from environments.runtime.cases import CasesResult
+from environments.runtime.conformance.model import Check, Finding, Touched
 from environments.runtime.equality import EqualityError, StartState, find_id_copies
-from environments.runtime.faults import Fault
-from environments.runtime.fuzz import CallFuzzer
+from environments.runtime.figures import FigureCounter
+from environments.runtime.fuzz import CallFuzzer, FuzzValues
 from environments.runtime.pack.model import CaseCall, Scenario, Tool
-from environments.runtime.records import CallRecord, CallStatus, ChangeKind, RowChange
+from environments.runtime.records import CallRecord, CallStatus, ChangeKind, ColumnRef, RowChange
 from environments.runtime.references import resolve
 from environments.runtime.sandbox.differential import find_differences
-from environments.runtime.schema import ResultValidator
 from environments.runtime.session import Call, Environment, Session, SessionError, Start, State, call_many
 from environments.runtime.tables import TableInfo
 
 ID_SHIFT = 1_000
 MIN_COMPLETENESS = 0.99
 """Share of valid calls that must be answered or rejected by a declared code."""
-MAX_FINDINGS = 100
 MAX_LEAK_CALLS = 20
 NUM_LEAK_EPISODES = 10
 """Other episodes that run in the worker before an episode is compared with one that runs alone."""
 
 
-class Check(StrEnum):
-    """What a finding is about."""
-
-    VALIDATION = "validation"
-    CASES = "cases"
-    FAILURE = "failure"
-    UNDECLARED_CODE = "undeclared_code"
-    OUTPUT_SCHEMA = "output_schema"
-    READ_CHANGED = "read_changed_state"
-    REFUSED_CHANGED = "refused_changed_state"
-    FOREIGN_KEYS = "foreign_keys"
-    RESET = "reset_determinism"
-    ISOLATION = "isolation"
-    PROCESS = "process_determinism"
-    RESTORE = "restore_determinism"
-    LEAK = "leak"
-    SHIFTED_IDS = "shifted_ids"
-    CLOSE = "close"
-    COMPLETENESS = "completeness"
-    INFRASTRUCTURE = "infrastructure"
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that an environment does not do as it must.
-
-    Attributes:
-        check: Which rule.
-        code: The exact name: a fault's code, a failure's reason, else the rule's own.
-        place: Where: a scenario and call, a tool, a file.
-        message: What happened, for people.
-    """
-
-    check: Check
-    code: str
-    place: str
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
-class ConformanceReport:
-    """What `check_environment` found.
-
-    Attributes:
-        content_sha256: The pack that was checked.
-        findings: What is wrong, at most `MAX_FINDINGS`.
-        num_calls: Valid calls made.
-        num_answered: Those with an answer or a declared rejection.
-        cases: How the pack's own cases ended; None if they were not run.
-    """
-
-    content_sha256: str
-    findings: tuple[Finding, ...]
-    num_calls: int
-    num_answered: int
-    cases: CasesResult | None
-
-    @property
-    def conforms(self) -> bool:
-        """Whether nothing is wrong."""
-        return not self.findings
-
-    @property
-    def completeness_ratio(self) -> float:
-        """Share of valid calls that were answered or rejected by a declared code; 1 where none was made."""
-        return self.num_answered / self.num_calls if self.num_calls else 1.0
-
-
-class Described(Protocol):
-    """The worker's half of validation."""
-
-    @property
-    def faults(self) -> Sequence[Fault]:
-        """What is wrong with the pack."""
-
-    @property
-    def tables(self) -> Sequence[TableInfo]:
-        """Its tables."""
-
-
-def check_environment(
-    environment: Environment, described: Described, *, num_calls: int = 60, seed: int = 0, with_cases: bool = True
-) -> ConformanceReport:
-    """Checks an environment.
-
-    Args:
-        environment: The pack with its workers.
-        described: The worker's half of its validation.
-        num_calls: Random calls from each scenario.
-        seed: Of the random calls.
-        with_cases: Whether the pack's own cases are run, too.
-
-    Returns:
-        The report; deterministic for an environment that conforms.
-    """
-    faults = tuple(described.faults)
-    if faults:
-        found = [Finding(Check.VALIDATION, fault.code, fault.place, fault.message) for fault in faults[:MAX_FINDINGS]]
-        return ConformanceReport(environment.content_sha256, tuple(found), 0, 0, None)
-    tables = tuple(described.tables)
-    checker = _Checker(environment, tables)
-    cases = None
-    if with_cases:
-        cases = run_cases(environment, tables)
-        for case in cases.failed:
-            lost = next((record for record in case.records if record.status is CallStatus.INFRASTRUCTURE), None)
-            check, code = (Check.INFRASTRUCTURE, lost.code) if lost else (Check.CASES, None)
-            checker.add(check, f"cases/{case.name}", "; ".join(case.problems), code)
-            for reason, detail in case.failures:
-                checker.add(Check.FAILURE, f"cases/{case.name}", detail, reason)
-    for position, scenario in enumerate(environment.pack.scenarios):
-        checker.check_scenario(scenario, num_calls, seed + position)
-    checker.check_completeness()
-    return ConformanceReport(
-        environment.content_sha256,
-        tuple(checker.findings[:MAX_FINDINGS]),
-        checker.num_calls,
-        checker.num_answered,
-        cases,
-    )
-
-
-class _Checker:
+class Checker:
     """Plays and compares; collects findings."""
 
     def __init__(self, environment: Environment, tables: Sequence[TableInfo]) -> None:
         self.findings: list[Finding] = []
         self.num_calls = 0
         self.num_answered = 0
+        self.counter = FigureCounter(environment.pack)
+        self.changed: set[str] = set()
         self._environment = environment
         self._tables = tables
-        self._validators = {tool.name: ResultValidator(tool) for tool in environment.pack.tools}
-        self._codes = {tool.name: _codes(tool) for tool in environment.pack.tools}
+        self._fuzz = FuzzValues(environment.pack)
+        # For these an empty object is the whole answer.
+        self._silent = {tool.name for tool in environment.pack.tools if _says_nothing(tool)}
         self._generated = {table.name: table.generated_id for table in tables}
+        self._reads: dict[str, set[ColumnRef]] = {tool.name: set() for tool in environment.pack.tools}
+        self._writes: dict[str, set[ColumnRef]] = {tool.name: set() for tool in environment.pack.tools}
 
-    def add(self, check: Check, place: str, message: str, code: str | None = None) -> None:
+    def add(self, check: Check, place: str, message: str, code: str | None = None, tool: str = "") -> None:
         """Notes a finding once."""
-        finding = Finding(check, code or check.value, place, message[:500])
+        finding = Finding(check, code or check.value, place, message[:500], tool)
         if finding not in self.findings:
             self.findings.append(finding)
+
+    def touched(self) -> dict[str, Touched]:
+        """By tool, the columns that its calls used."""
+        return {name: Touched(frozenset(reads), frozenset(self._writes[name])) for name, reads in self._reads.items()}
+
+    def note_cases(self, cases: CasesResult) -> None:
+        """Takes the pack's own cases into account, and says which do not hold."""
+        for case in cases.cases:
+            self.counter.note_case(case)
+            for record in case.records:
+                self._note_touched(record)
+        for case in cases.failed:
+            lost = next((record for record in case.records if record.status is CallStatus.INFRASTRUCTURE), None)
+            check, code = (Check.INFRASTRUCTURE, lost.code) if lost else (Check.CASES, None)
+            self.add(check, f"cases/{case.name}", "; ".join(case.problems), code, case.culprit)
+            for reason, detail in case.failures:
+                self.add(Check.FAILURE, f"cases/{case.name}", detail, reason, case.culprit)
+
+    def check_effects(self, cases: CasesResult) -> None:
+        """Whether each tool that is said to write was seen to change something when it succeeded."""
+        succeeded = {case.tool for case in cases.cases if case.holds and case.kind == "success"}
+        for tool in self._environment.pack.tools:
+            if tool.effect == "write" and tool.name in succeeded and tool.name not in self.changed:
+                self.add(
+                    Check.WRITE_UNCHANGED, f"tools/{tool.name}", "no success of a tool that writes changed anything",
+                    tool=tool.name,
+                )  # fmt: skip
 
     def check_scenario(self, scenario: Scenario, num_calls: int, seed: int) -> None:
         """Everything that is checked from one start."""
@@ -184,7 +85,7 @@ class _Checker:
             start, rows = session.snapshot(), session.state()
             if idle.snapshot() != start:
                 self.add(Check.RESET, place, "two sessions of one start differ before any call")
-            fuzzer = CallFuzzer(self._environment.pack, self._tables, rows, seed, scenario.name)
+            fuzzer = CallFuzzer(self._environment.pack, self._tables, rows, seed, scenario.name, self._fuzz)
             calls = self._play(session, place, fuzzer, num_calls)
             played = list(session.transcript)
             made = [(record.tool, record.arguments) for record in played]
@@ -208,6 +109,9 @@ class _Checker:
                 one.close()
         self._check_close(session, place)
 
+    def finish(self) -> None:
+        """What is checked once every scenario was played."""
+
     def check_completeness(self) -> None:
         """Whether enough of the valid calls were answered."""
         if self.num_calls and self.num_answered / self.num_calls < MIN_COMPLETENESS:
@@ -230,7 +134,7 @@ class _Checker:
             call = fuzzer.next_call(results)
             if call is None:
                 break
-            if _literals(call.arguments) & fresh:
+            if literals(call.arguments) & fresh:
                 continue  # a number that happens to be a new row's id would be none in the run with other ids
             record = session.call(call.tool, resolve(dict(call.arguments), results), audience=None)
             calls.append(call)
@@ -242,31 +146,49 @@ class _Checker:
         return calls
 
     def _judge(self, session: Session, record: CallRecord, before: bytes, after: bytes, place: str) -> None:
-        self.num_calls += 1
+        result = self._judge_call(session.failure, record, orjson.loads(record.observation), place)
         if record.status is CallStatus.SUCCESS:
-            result = orjson.loads(record.observation)
-            errors = self._validators[record.tool].errors(result)
-            if errors:
-                self.add(Check.OUTPUT_SCHEMA, place, f"{errors[0]['pointer']}: {errors[0]['message']}")
-            elif result:
-                self.num_answered += 1
             tool = self._environment.tool(record.tool, None)
             if tool is not None and tool.effect == "read" and (record.changes or _content(before) != _content(after)):
-                self.add(Check.READ_CHANGED, place, "a tool that reads changed the state")
-            return
-        if before != after or record.changes:
-            self.add(Check.REFUSED_CHANGED, place, f"a call that ended as {record.status} changed the state")
+                self.add(Check.READ_CHANGED, place, "a tool that reads changed the state", tool=record.tool)
+        elif before != after or record.changes:
+            message = f"a call that ended as {record.status} changed the state"
+            self.add(Check.REFUSED_CHANGED, place, message, tool=record.tool)
+        if result:
+            self.num_answered += 1
+
+    def _judge_call(self, failure: tuple[str, str] | None, record: CallRecord, result: Any, place: str) -> bool:
+        """Holds what one call says of itself against its declaration; whether it is a complete answer."""
+        self.num_calls += 1
+        self.counter.note_call(record, result=result)
+        self._note_touched(record)
+        tool = record.tool
+        if record.status is CallStatus.SUCCESS:
+            errors = self.counter.validators[tool].errors(result)
+            if errors:
+                message = f"{errors[0]['pointer']}: {errors[0]['message']}"
+                self.add(Check.OUTPUT_SCHEMA, place, message, tool=tool)
+            return not errors and (bool(result) or tool in self._silent)
         if record.status is CallStatus.REJECTION:
-            if record.code in self._codes[record.tool]:
-                self.num_answered += 1
-            else:
-                self.add(Check.UNDECLARED_CODE, place, f"{record.tool} does not declare {record.code}")
+            if record.code in self.counter.codes[tool]:
+                return True
+            self.add(Check.UNDECLARED_CODE, place, f"{tool} does not declare {record.code}", tool=tool)
         elif record.status is CallStatus.INFRASTRUCTURE:
-            self.add(Check.INFRASTRUCTURE, place, f"the call was lost: {record.code}", record.code)
+            self.add(Check.INFRASTRUCTURE, place, f"the call was lost: {record.code}", record.code, tool)
         else:
             # The pool tells a failure's reason apart from the record, which an agent's data may hold.
-            reason, detail = session.failure or (str(record.code), "")
-            self.add(Check.FAILURE, place, f"{record.status} {record.arguments}: {detail}", reason)
+            reason, detail = failure or (str(record.code), "")
+            self.add(Check.FAILURE, place, f"{record.status} {record.arguments}: {detail}", reason, tool)
+        return False
+
+    def _note_touched(self, record: CallRecord) -> None:
+        if record.tool not in self._reads:
+            return
+        self._reads[record.tool] |= record.reads
+        self._reads[record.tool] |= record.condition_reads
+        self._writes[record.tool] |= record.writes
+        if record.changes:
+            self.changed.add(record.tool)
 
     def _fresh(self, changes: Sequence[RowChange]) -> set[Any]:
         found: set[Any] = set()
@@ -284,14 +206,16 @@ class _Checker:
     def _compare(self, check: Check, place: str, played: Sequence[CallRecord], again: Sequence[CallRecord]) -> bool:
         for first, second in zip(played, again, strict=True):
             if (first.status, first.observation, first.changes) != (second.status, second.observation, second.changes):
-                self.add(check, f"{place}/{first.index}/{first.tool}", f"{_short(first)} became {_short(second)}")
+                message = f"{short(first)} became {short(second)}"
+                self.add(check, f"{place}/{first.index}/{first.tool}", message, tool=first.tool)
                 return False
             if (first.reads, first.writes, first.condition_reads) != (
                 second.reads,
                 second.writes,
                 second.condition_reads,
             ):
-                self.add(check, f"{place}/{first.index}/{first.tool}", "other columns were read or written")
+                message = "other columns were read or written"
+                self.add(check, f"{place}/{first.index}/{first.tool}", message, tool=first.tool)
                 return False
         return True
 
@@ -333,7 +257,8 @@ class _Checker:
             content_sha256=environment.content_sha256,
         ):
             message = f"{difference.where}: {difference.warm[:200]} in a used worker, {difference.alone[:200]} alone"
-            self.add(Check.LEAK, f"{place}/{difference.index}", message)
+            tool = made[difference.index][0] if difference.index >= 0 else ""
+            self.add(Check.LEAK, f"{place}/{difference.index}", message, tool=tool)
 
     def _check_restore(self, session: Session, end: bytes, place: str) -> None:
         forked = session.fork()
@@ -354,23 +279,27 @@ class _Checker:
             results: list[Any] = []
             records = []
             for call, before in zip(calls, played, strict=True):
+                where = f"{place}/{before.index}/{call.tool}"
                 try:
                     arguments = resolve(dict(call.arguments), results)
                 except LookupError:
-                    self.add(Check.SHIFTED_IDS, f"{place}/{before.index}/{call.tool}", "an earlier result lacks a part")
+                    self.add(Check.SHIFTED_IDS, where, "an earlier result lacks a part", tool=call.tool)
                     return
                 record = shifted.call(call.tool, arguments, audience=None)
                 results.append(orjson.loads(record.observation))
                 records.append(record)
                 if (record.status, record.code) != (before.status, before.code):
-                    self.add(
-                        Check.SHIFTED_IDS,
-                        f"{place}/{before.index}/{call.tool}",
-                        f"with other ids, {_short(before)} became {_short(record)}",
-                    )
+                    message = f"with other ids, {short(before)} became {short(record)}"
+                    self.add(Check.SHIFTED_IDS, where, message, tool=call.tool)
                     return
         finally:
             shifted.close()
+        self._compare_shifted(rows, played, records, place)
+
+    def _compare_shifted(
+        self, rows: State, played: Sequence[CallRecord], records: Sequence[CallRecord], place: str
+    ) -> None:
+        """Whether what two runs with other ids changed differs in nothing but ids."""
         state = StartState(self._tables, rows, language=self._environment.pack.language)
         runs = [tuple(change for record in run for change in record.changes) for run in (played, records)]
         try:
@@ -379,10 +308,12 @@ class _Checker:
             self.add(Check.SHIFTED_IDS, place, f"the changes cannot be compared: {error}")
             return
         for copy in copies:
+            writer = next((one.tool for one in played if (copy.table, copy.column) in one.writes), "")
             self.add(
                 Check.SHIFTED_IDS,
                 f"tables/{copy.table}/columns/{copy.column}",
                 f"differs when ids do: {copy.reference!r} became {copy.candidate!r}; make it a foreign key or exempt",
+                tool=writer,
             )
 
     def _check_foreign_keys(self, state: State, place: str) -> None:
@@ -411,8 +342,9 @@ class _Checker:
         self.add(Check.CLOSE, place, "a closed session still answers")
 
 
-def _codes(tool: Tool) -> frozenset[str]:
-    return frozenset(condition.code for condition in tool.preconditions) | {entry.code for entry in tool.rejections}
+def _says_nothing(tool: Tool) -> bool:
+    schema = tool.output_schema
+    return not schema.get("properties") and schema.get("additionalProperties") is False
 
 
 def _content(snapshot: bytes) -> dict[str, Any]:
@@ -421,16 +353,17 @@ def _content(snapshot: bytes) -> dict[str, Any]:
     return {name: value for name, value in parts.items() if name not in ("num_calls", "equal_calls")}
 
 
-def _literals(value: Any) -> set[Any]:
+def literals(value: Any) -> set[Any]:
     """Texts and numbers that arguments hold themselves, references left out."""
     if isinstance(value, Mapping):
         if "$result" in value:
             return set()
-        return {item for part in value.values() for item in _literals(part)}
+        return {item for part in value.values() for item in literals(part)}
     if isinstance(value, list):
-        return {item for part in value for item in _literals(part)}
+        return {item for part in value for item in literals(part)}
     return {value} if isinstance(value, str | int) and not isinstance(value, bool) else set()
 
 
-def _short(record: CallRecord) -> str:
+def short(record: CallRecord) -> str:
+    """How a call ended, for messages."""
     return f"{record.status} {record.observation[:160]}"

@@ -1,0 +1,134 @@
+"""What an environment must have to count: as data, so that a report can hold packs against several bars."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from environments.core.logic.model import ToolUse
+from environments.core.logic.statements import Literal, StatementReader
+from environments.runtime.pack.model import Case, Pack, Tool
+from environments.runtime.records import CallStatus, ChangeKind
+from environments.runtime.tables import TableInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What a pack has, as far as cases that held show it.
+
+    Attributes:
+        num_reads: Tools that read.
+        num_writes: Tools that write.
+        stories: Tables of which one tool makes rows, another shows them, and another changes or deletes them.
+        refusals: (tool, code) of refusals by the state of a row or by what points where; that the named row itself is
+            not there, or that its key is taken, is none.
+    """
+
+    num_tools: int
+    num_tables: int
+    num_reads: int
+    num_writes: int
+    stories: tuple[str, ...]
+    refusals: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """What is asked of a pack."""
+
+    name: str
+    min_tools: int = 5
+    needs_read: bool = True
+    needs_write: bool = True
+    needs_story: bool = False
+    needs_refusal: bool = False
+
+    def problems(self, standing: Standing) -> tuple[str, ...]:
+        """What a pack lacks, as stable codes; empty if it counts."""
+        lacks = {
+            "few_tools": standing.num_tools < self.min_tools,
+            "no_read": self.needs_read and not standing.num_reads,
+            "no_write": self.needs_write and not standing.num_writes,
+            "no_story": self.needs_story and not standing.stories,
+            "no_refusal": self.needs_refusal and not standing.refusals,
+        }
+        return tuple(code for code, is_lacking in lacks.items() if is_lacking)
+
+
+LOOSE: Final = Bar("loose")
+"""Five tools that read and write."""
+STRICT: Final = Bar("strict", needs_story=True, needs_refusal=True)
+"""Also a whole create-read-change story, and one refusal of state or reference."""
+
+
+def standing_of(
+    pack: Pack, tables: Sequence[TableInfo], uses: Mapping[str, ToolUse], held: Collection[str] | None = None
+) -> Standing:
+    """What a pack has.
+
+    Args:
+        pack: The pack.
+        tables: Its tables.
+        uses: By tool, the tables that it uses.
+        held: Names of the cases that held; None: all did.
+    """
+    cases = [case for case in pack.cases if held is None or case.name in held]
+    effects = [tool.effect for tool in pack.tools]
+    return Standing(
+        num_tools=len(pack.tools),
+        num_tables=len(pack.tables),
+        num_reads=effects.count("read"),
+        num_writes=effects.count("write"),
+        stories=tuple(_stories(pack, cases, uses)),
+        refusals=tuple(_refusals(pack, cases, uses, tables)),
+    )
+
+
+def _stories(pack: Pack, cases: Sequence[Case], uses: Mapping[str, ToolUse]) -> Iterator[str]:
+    successes = [case for case in cases if case.kind == "success"]
+    works = {case.tool for case in successes}
+    made: dict[str, set[str]] = {}
+    changed: dict[str, set[str]] = {}
+    for case in successes:
+        # Only a case of one call says which tool made a change.
+        if len(case.calls) == 1:
+            for change in case.changes:
+                kinds = made if change.kind is ChangeKind.INSERT else changed
+                kinds.setdefault(change.table, set()).add(case.tool)
+    shown = {
+        table
+        for tool in pack.tools
+        if tool.effect == "read" and tool.name in works
+        for table in uses.get(tool.name, ToolUse()).read_tables
+    }
+    for table in pack.tables:
+        if table in shown and table in made and changed.get(table, set()):
+            yield table
+
+
+def _refusals(
+    pack: Pack, cases: Sequence[Case], uses: Mapping[str, ToolUse], tables: Sequence[TableInfo]
+) -> Iterator[tuple[str, str]]:
+    met = {
+        (call.tool, expect.code)
+        for case in cases
+        for call, expect in zip(case.calls, case.expect, strict=False)
+        if expect.status is CallStatus.REJECTION
+    }
+    reader = StatementReader({table.name: table for table in tables})
+    for tool in pack.tools:
+        if tool.effect == "write":
+            for condition in tool.preconditions:
+                written = uses.get(tool.name, ToolUse()).written_tables
+                if (tool.name, condition.code) in met and _is_of_state(tool, condition.sql, written, reader):
+                    yield tool.name, condition.code
+
+
+def _is_of_state(tool: Tool, sql: str, written: Collection[str], reader: StatementReader) -> bool:
+    """Whether a condition asks more than whether the row that the call is about is there."""
+    statement = reader.read(sql)
+    if statement.use.read_tables - frozenset(written):
+        return True
+    return any(
+        isinstance(meeting.other, Literal) and meeting.column[1] not in reader.tables[meeting.column[0]].primary_key
+        for meeting in statement.meetings
+    )
