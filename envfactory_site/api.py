@@ -5,7 +5,15 @@ from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 from rest_framework.routers import SimpleRouter
 
-from environments.api import registry, schema, sessions, sources, stream, viewsets  # noqa: F401 - schema registers extensions
+from environments.api import (
+    compilation,
+    registry,
+    schema,  # noqa: F401 - it registers extensions
+    sessions,
+    sources,
+    stream,
+    viewsets,
+)
 from environments.core.access import Permission
 
 router = SimpleRouter(use_regex_path=False)
@@ -24,6 +32,13 @@ router.register("sessions/<uuid:code>/calls", sessions.SessionCallViewSet, basen
 router.register("sources", sources.SourceViewSet, basename="source")
 router.register("documents", sources.DocumentViewSet, basename="document")
 router.register("operations", sources.OperationViewSet, basename="operation")
+router.register("compilations", compilation.CompilationViewSet, basename="compilation")
+router.register(
+    "compilations/<uuid:code>/environments", compilation.CompiledEnvironmentViewSet, basename="compiled-environment"
+)
+router.register(
+    "compilations/<uuid:code>/operations", compilation.CompiledOperationViewSet, basename="compiled-operation"
+)
 router.register("tokens", viewsets.ApiTokenViewSet, basename="token")
 router.register("decisions", viewsets.DecisionViewSet, basename="decision")
 router.register("audit", viewsets.AuditEventViewSet, basename="audit-event")

@@ -15,11 +15,20 @@ class EnvironmentsConfig(AppConfig):
         from environments import services
         from environments.core.demo import DemoJob, register_demo_job
         from environments.core.jobs import register_job_kind
-        from environments.services import health, sandbox, seed_load, self_check, source_jobs, verification
+        from environments.services import (
+            compilation_jobs,
+            health,
+            sandbox,
+            seed_load,
+            self_check,
+            source_jobs,
+            verification,
+        )
 
         for kind in (
             self_check.SELF_CHECK, *self_check.QUEUE_PROBES, seed_load.SEED_LOAD, seed_load.SEED_ROW,
             verification.VERIFY_ENVIRONMENT, verification.INSTALL_PACKS, *source_jobs.KINDS,
+            *compilation_jobs.KINDS,
         ):  # fmt: skip
             register_job_kind(kind)
         services.register_check("database", health.check_database)
@@ -30,6 +39,7 @@ class EnvironmentsConfig(AppConfig):
         register_demo_job(DemoJob(20, "seed_load", {"mode": "jobs", "count": 100, "milliseconds": 10}))
         register_demo_job(DemoJob(25, "import_shipped_documents", {}))
         register_demo_job(DemoJob(30, "install_packs", {}))
+        register_demo_job(DemoJob(35, "compile_environments", {"shipped": True}))
         _register_pages()
 
 

@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from environments.adapters.fetching import check_address
 from environments.api.throttling import LoginThrottle
 from environments.core.access import Scope
+from environments.core.compile.semantics import MAX_TOOLS
 from environments.core.errors import FetchRefusedError, FieldError
 from environments.core.jobs import JobKind
 from environments.models import Decision, Job, Source, User
@@ -157,7 +158,7 @@ class DecisionForm(forms.Form):
         required=False,
         max_length=4000,
         widget=forms.Textarea({"rows": 3}),
-        help_text=_("What the next reader should know."),
+        help_text=_("What the next reader should know; the reason “Something else” needs it."),
     )
 
     def __init__(
@@ -239,6 +240,12 @@ class WhatIfForm(forms.Form):
             self.add_error("arguments", f"{place}{fault.detail}")
 
 
+class SearchForm(forms.Form):
+    """The field of the top bar."""
+
+    q = forms.CharField(required=False, max_length=200)
+
+
 class SourceFilterForm(forms.Form):
     """What the list of sources shows; every field is part of the address."""
 
@@ -249,6 +256,32 @@ class SourceFilterForm(forms.Form):
     leaks = forms.CharField(required=False, max_length=200)
     collection = forms.CharField(required=False, max_length=200)
     provider = forms.CharField(required=False, max_length=200)
+
+
+class CompiledEnvironmentFilterForm(forms.Form):
+    """Which environments of a compilation are shown; every field is part of the address."""
+
+    q = forms.CharField(required=False, max_length=200)
+    outcome = forms.CharField(required=False, max_length=200)
+    family = forms.CharField(required=False, max_length=200)
+    provider = forms.CharField(required=False, max_length=200)
+
+
+class CompiledOperationFilterForm(forms.Form):
+    """Which operations of a compilation's ledger are shown; every field is part of the address."""
+
+    q = forms.CharField(required=False, max_length=200)
+    reason = forms.CharField(required=False, max_length=200)
+    kind = forms.CharField(required=False, max_length=200)
+
+
+class CompileForm(forms.Form):
+    """Which documents are compiled, and how large environments should become."""
+
+    provider = forms.CharField(required=False, max_length=200, widget=forms.HiddenInput)
+    collection = forms.CharField(required=False, max_length=64, widget=forms.HiddenInput)
+    document = forms.UUIDField(required=False, widget=forms.HiddenInput)
+    target = forms.IntegerField(required=False, min_value=0, max_value=MAX_TOOLS)
 
 
 class OperationFilterForm(forms.Form):

@@ -15,6 +15,8 @@ VERSION_PAGES = [
     path("decide/", views.version_decide, name="version_decide"),
     path("history/", views.version_history, name="version_history"),
     path("sources/", views.version_sources, name="version_sources"),
+    path("compiled/", views.version_compiled, name="version_compiled"),
+    path("compiled/<slug:tool>/", views.version_compiled_tool, name="version_compiled_tool"),
     path("code/<str:file>/", views.version_code, name="version_code"),
     path("pack/", views.version_pack, name="version_pack"),
     path("tools/<slug:tool>/", views.tool_detail, name="tool_detail"),
@@ -36,9 +38,14 @@ SOURCE_PAGES = [
 ]
 
 urlpatterns = [
+    path("search/", views.search, name="search"),
     path("sources/", views.source_list, name="source_list"),
     path("sources/import/", views.source_import, name="source_import"),
     path("sources/<uuid:code>/", include(SOURCE_PAGES)),
+    path("compilations/", views.compilation_list, name="compilation_list"),
+    path("compilations/start/", views.compilation_start, name="compilation_start"),
+    path("compilations/<uuid:code>/", views.compilation_detail, name="compilation_detail"),
+    path("compilations/<uuid:code>/operations/", views.compilation_operations, name="compilation_operations"),
     path("environments/", views.environment_list, name="environment_list"),
     path("environments/import/", views.environment_import, name="environment_import"),
     path("environments/<slug:name>/", views.environment_detail, name="environment_detail"),

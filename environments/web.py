@@ -143,7 +143,7 @@ def console_context(request: HttpRequest) -> dict[str, Any]:
         return {"navigation": [], "running_jobs": 0, "theme": User.Theme.SYSTEM, "density": User.Density.COMFORTABLE}
     return {
         "navigation": _navigation(request, user),
-        "search_url": reverse("environment_list"),
+        "search_url": reverse("search"),
         "running_jobs": SimpleLazyObject(lambda: Job.objects.top_level().unfinished().count()),
         "theme": user.theme,
         "density": user.density,

@@ -274,6 +274,8 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "CallStatus": "environments.models.ToolCall.Status",
         "ChangeKind": "environments.api.session_serializers.CHANGE_KINDS",
+        "CompilationStatus": "environments.models.Compilation.Status",
+        "CompiledOutcome": "environments.models.CompiledEnvironment.Outcome",
         "DocumentStatus": "environments.models.SourceDocument.Status",
         "DocumentTerms": "environments.models.SourceDocument.Terms",
         "JobStatus": "environments.models.Job.Status",

@@ -5,6 +5,7 @@ The one way by which a pack of any author is judged. Services store what it says
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from typing import Final
 
 from environments.core.compile.bar import STRICT, Bar, Standing, standing_of
@@ -23,7 +24,7 @@ from environments.runtime.conformance import (
 from environments.runtime.effects import Effects, effects_of, observe_effects
 from environments.runtime.faults import Fault
 from environments.runtime.figures import ToolFigures, count_case_outcomes, figures_to_json, total
-from environments.runtime.pack import check_pack, content_sha256
+from environments.runtime.pack import check_pack
 from environments.runtime.pack.documents import TOOLS
 from environments.runtime.pack.model import Pack
 from environments.runtime.sandbox.errors import (
@@ -227,7 +228,8 @@ def verify_pack(
 
 def sampled_depth(depth: Depth, pack: Pack, share: int = 4) -> Depth:
     """The depth with a run in another process for one of `share` packs, chosen by their content."""
-    return replace(depth, plays_alone=int(content_sha256(pack)[:8], 16) % share == 0)
+    digest = sha256(f"{pack.schema_sql}\0{pack.tools_py}".encode()).hexdigest()
+    return replace(depth, plays_alone=int(digest[:8], 16) % share == 0)
 
 
 def _problems(findings: tuple[Finding, ...], pack: Pack) -> dict[str, tuple[str, str]]:

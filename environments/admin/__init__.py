@@ -4,9 +4,9 @@ from django.contrib import admin
 from django.contrib.auth.models import Group
 from django.utils.translation import gettext_lazy as _
 
-from environments.admin import accounts, jobs, parts, registry, sessions, sources, verification
+from environments.admin import accounts, compilation, jobs, parts, registry, sessions, sources, verification
 
-__all__ = ["accounts", "jobs", "parts", "registry", "sessions", "sources", "verification"]
+__all__ = ["accounts", "compilation", "jobs", "parts", "registry", "sessions", "sources", "verification"]
 
 admin.site.site_header = _("EnvFactory registry")
 admin.site.site_title = _("EnvFactory")

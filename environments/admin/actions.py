@@ -96,7 +96,7 @@ class DecisionForm(forms.Form):
                 required=False,
                 max_length=MAX_NOTE,
                 widget=forms.Textarea({"rows": 4, "class": "vLargeTextField"}),
-                help_text=_("What somebody who reads this in a year should know."),
+                help_text=_("What a reader in a year should know; the reason “Something else” needs it."),
             )
 
     def show_faults(self, error: InvalidInputError) -> None:

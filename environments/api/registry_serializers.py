@@ -86,11 +86,27 @@ class ProvenanceSerializer(serializers.ModelSerializer[Provenance]):
         read_only_fields = fields
 
 
+class RateSerializer(serializers.Serializer[Any]):
+    """How many of what was looked at were as they must be."""
+
+    num_held = serializers.IntegerField(min_value=0)
+    num = serializers.IntegerField(min_value=0)
+
+
+class RatesSerializer(serializers.Serializer[Any]):
+    """The three rates of a verification, each told apart."""
+
+    interface = RateSerializer(required=False, help_text="Declarations without fault, answers and codes as declared.")
+    execution = RateSerializer(required=False, help_text="Calls that ended as a success or an anticipated rejection.")
+    transition = RateSerializer(required=False, help_text="Cases that ended with the expected answers and changes.")
+
+
 class RunSummarySerializer(serializers.ModelSerializer[VerificationRun]):
     """One verification, in figures."""
 
     job = serializers.UUIDField(source="job.code", read_only=True, allow_null=True)
     num_findings = serializers.SerializerMethodField()
+    rates = RatesSerializer(read_only=True, help_text="Over all tools; empty if nothing was played.")
     completeness_ratio = serializers.FloatField(
         read_only=True, allow_null=True, min_value=0, max_value=1,
         help_text="Share of random valid calls that were answered, or refused by a declared code.",
@@ -100,7 +116,7 @@ class RunSummarySerializer(serializers.ModelSerializer[VerificationRun]):
         model = VerificationRun
         fields = [
             "code", "number", "outcome", "verifier_version", "num_findings", "num_cases", "num_cases_held", "num_calls",
-            "num_answered", "completeness_ratio", "job", "created_at",
+            "num_answered", "completeness_ratio", "rates", "job", "created_at",
         ]  # fmt: skip
         read_only_fields = fields
 
@@ -116,6 +132,9 @@ class FindingSerializer(serializers.Serializer[Any]):
     code = serializers.CharField(help_text="Exactly what: a fault's code, a failure's reason, else the rule's own.")
     place = serializers.CharField(help_text="A scenario and call, a tool, or a file.")
     message = serializers.CharField()
+    tool = serializers.CharField(
+        required=False, help_text="The tool that it is about; empty or missing if that is not known."
+    )
 
 
 class EffectsSerializer(serializers.Serializer[Any]):
@@ -133,15 +152,66 @@ class ToolFiguresSerializer(serializers.Serializer[Any]):
     num_cases_held = serializers.IntegerField(min_value=0)
 
 
+class ToolOutcomesSerializer(serializers.Serializer[Any]):
+    """What was seen of one tool: outcomes of its calls and cases, and what its three rates are made of."""
+
+    num_successes = serializers.IntegerField(min_value=0)
+    num_rejections = serializers.IntegerField(min_value=0, help_text="Anticipated ones.")
+    num_failures = serializers.IntegerField(min_value=0, help_text="Unexpected ones.")
+    num_interface_held = serializers.IntegerField(min_value=0)
+    num_interface = serializers.IntegerField(min_value=0)
+    num_execution_held = serializers.IntegerField(min_value=0)
+    num_execution = serializers.IntegerField(min_value=0)
+    num_transition_held = serializers.IntegerField(min_value=0)
+    num_transition = serializers.IntegerField(min_value=0)
+    num_cases_success = serializers.IntegerField(min_value=0, required=False)
+    num_cases_anticipated_rejection = serializers.IntegerField(min_value=0, required=False)
+    num_cases_unexpected_failure = serializers.IntegerField(min_value=0, required=False)
+
+
+class WarningSerializer(serializers.Serializer[Any]):
+    """Something that the static check would have somebody look at."""
+
+    code = serializers.CharField()
+    place = serializers.CharField()
+    message = serializers.CharField()
+    severity = serializers.CharField()
+    tool = serializers.CharField(allow_blank=True)
+
+
+class ToolTablesSerializer(serializers.Serializer[Any]):
+    """Which tables a tool uses, by its SQL and by what its calls were seen to do."""
+
+    reads = serializers.ListField(child=serializers.CharField())
+    writes = serializers.ListField(child=serializers.CharField())
+
+
+class DroppedToolSerializer(serializers.Serializer[Any]):
+    """A tool that was left out because it failed, or because it depends on one that did."""
+
+    tool = serializers.CharField()
+    source = serializers.CharField(allow_blank=True)  # type: ignore[assignment]  # also an attribute of fields
+    operation = serializers.CharField(allow_blank=True)
+    code = serializers.CharField()
+    detail = serializers.CharField()
+
+
 class RunSerializer(RunSummarySerializer):
     """One verification: what was found, and how each tool's cases ended."""
 
     findings = FindingSerializer(many=True, read_only=True)
     effects = serializers.DictField(child=EffectsSerializer(), read_only=True, help_text="By tool; empty if it failed.")
     tools = ToolFiguresSerializer(source="tool_figures", many=True, read_only=True)
+    figures = serializers.DictField(child=ToolOutcomesSerializer(), read_only=True, help_text="By tool.")
+    warnings = WarningSerializer(many=True, read_only=True)
+    tool_tables = serializers.DictField(child=ToolTablesSerializer(), read_only=True, help_text="By tool.")
+    dropped = DroppedToolSerializer(many=True, read_only=True)
 
     class Meta(RunSummarySerializer.Meta):
-        fields = [*RunSummarySerializer.Meta.fields, "findings", "effects", "tools"]
+        fields = [
+            *RunSummarySerializer.Meta.fields, "findings", "effects", "tools", "figures", "warnings", "tool_tables",
+            "dropped",
+        ]  # fmt: skip
         read_only_fields = fields
 
 

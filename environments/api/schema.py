@@ -5,11 +5,12 @@ from typing import Any, Final
 
 from drf_spectacular.extensions import OpenApiAuthenticationExtension, OpenApiSerializerExtension
 
-from environments.api.filters import MAX_ID
+from environments.api.filters import MAX_ID, NOT_BLANK
 from environments.api.registry_serializers import MAX_NOTE, REASONS, VERDICTS
 from environments.core.jobs import job_kinds
 from environments.core.problems import PROBLEM_TYPE
 from environments.models import Decision
+from environments.services.review import OTHER
 
 SECURITY: Final[list[dict[str, list[str]]]] = [{"token": []}, {"session": []}]
 SESSION_PATH: Final = "/api/v1/sessions/{code}/"
@@ -177,7 +178,7 @@ class JobSubmissionExtension(OpenApiSerializerExtension):  # type: ignore[no-unt
 
 
 class VersionDecisionExtension(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
-    """Two alternatives: only a rejection must give a reason."""
+    """Two alternatives: only a rejection must give a reason; and `other` needs a note, whatever the verdict."""
 
     target_class = "environments.api.registry_serializers.VersionDecisionSerializer"
 
@@ -189,6 +190,13 @@ class VersionDecisionExtension(OpenApiSerializerExtension):  # type: ignore[no-u
             "oneOf": [
                 _decision("Rejection", {"type": "string", "const": Decision.Verdict.REJECT.value}, min_reasons=1),
                 _decision("Other decision", {"type": "string", "enum": others}, min_reasons=0),
+            ],
+            "anyOf": [
+                {
+                    "title": "Reasons that need no note",
+                    "properties": {"reason_codes": {"not": {"contains": {"const": OTHER}}}},
+                },
+                {"title": "With a note", "properties": {"note": {"pattern": NOT_BLANK}}, "required": ["note"]},
             ],
         }
 

@@ -30,17 +30,20 @@ HOST: Final = "127.0.0.1"
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One measured number; `target` is the most it may be, None where it is only reported."""
+    """One measured number; `target` is the most it may be (or the least), None where it is only reported."""
 
     name: str
     value: float
     unit: str
     target: float | None = None
+    is_floor: bool = False
 
     @property
     def is_ok(self) -> bool | None:
         """Whether the target is met."""
-        return None if self.target is None else self.value <= self.target
+        if self.target is None:
+            return None
+        return self.value >= self.target if self.is_floor else self.value <= self.target
 
     def as_json(self) -> dict[str, Any]:
         """The figure as every bench command prints it."""
@@ -91,7 +94,7 @@ def print_report(figures: Sequence[Figure], report: Mapping[str, Any], out: Any)
     table.add_column("Target", justify="right")
     table.add_column("")
     for figure in figures:
-        target = "" if figure.target is None else f"≤ {figure.target:g} {figure.unit}"
+        target = "" if figure.target is None else f"{'≥' if figure.is_floor else '≤'} {figure.target:g} {figure.unit}"
         verdict = {None: "", True: "met", False: "[bold red]missed[/]"}[figure.is_ok]
         table.add_row(figure.name, f"{figure.value:,.1f} {figure.unit}", target, verdict)
     stream: TextIO = out

@@ -1,6 +1,14 @@
 """The tables of the environments app."""
 
 from environments.models.accounts import ApiToken, AuditEvent, User, UserManager
+from environments.models.compilation import (
+    Compilation,
+    CompilationQuerySet,
+    CompiledEnvironment,
+    CompiledEnvironmentQuerySet,
+    CompiledOperation,
+    CompiledOperationQuerySet,
+)
 from environments.models.embeddings import TextEmbedding, TextEmbeddingQuerySet
 from environments.models.jobs import Job, JobEvent, JobEventQuerySet, JobQuerySet
 from environments.models.paging import LatePaginator
@@ -48,6 +56,12 @@ __all__ = [
     "AuditEvent",
     "Case",
     "CaseResult",
+    "Compilation",
+    "CompilationQuerySet",
+    "CompiledEnvironment",
+    "CompiledEnvironmentQuerySet",
+    "CompiledOperation",
+    "CompiledOperationQuerySet",
     "Decision",
     "Environment",
     "EnvironmentQuerySet",

@@ -583,7 +583,15 @@ class VerificationRunQuerySet(models.QuerySet["VerificationRun"]):
 
 
 class VerificationRun(models.Model):
-    """One verification of one version, append-only: what was checked, what was found, how each case ended."""
+    """One verification of one version, append-only: what was checked, what was found, how each case ended.
+
+    Attributes:
+        figures: By tool: outcomes of its calls and cases, and how often each of the three rates held.
+        rates: The three rates over all tools, by name: `num_held` of `num`.
+        warnings: What the static check would have somebody look at.
+        tool_tables: By tool, the tables that it reads and writes.
+        dropped: Tools that were left out before, each with its operation and reason.
+    """
 
     class Outcome(models.TextChoices):
         """What the run says of the version."""
@@ -600,6 +608,11 @@ class VerificationRun(models.Model):
     outcome = models.CharField(max_length=16, choices=Outcome)
     findings = ExactJSONField(default=list)
     effects = ExactJSONField(default=dict)
+    figures = ExactJSONField(default=dict)
+    rates = ExactJSONField(default=dict)
+    warnings = ExactJSONField(default=list)
+    tool_tables = ExactJSONField(default=dict)
+    dropped = ExactJSONField(default=list)
     num_cases = models.PositiveIntegerField(default=0)
     num_cases_held = models.PositiveIntegerField(default=0)
     num_calls = models.PositiveIntegerField(default=0)

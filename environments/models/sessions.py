@@ -307,11 +307,8 @@ class ToolCallQuerySet(models.QuerySet["ToolCall"]):
         """One line each: neither arguments nor results are read, only how large the result is."""
         return self.defer("arguments", "observation", "changes", "columns").annotate(
             observation_bytes=_BYTES,
-            num_changes=models.Func(
-                models.functions.Cast("changes", models.JSONField()), function="jsonb_array_length",
-                output_field=models.IntegerField(),
-            ),
-        )  # fmt: skip
+            num_changes=_NUM_CHANGES,
+        )
 
     def with_preview(self, characters: int) -> Self:
         """With the start of each result instead of the whole."""
@@ -331,6 +328,10 @@ class ToolCallQuerySet(models.QuerySet["ToolCall"]):
 
 
 # Not the length in characters: that would unpack each result.
+# Not jsonb, which refuses what a text of a row may hold: NUL, half of a surrogate pair, numbers of any length.
+_NUM_CHANGES: Final = models.Func(
+    F("changes"), template="json_array_length((%(expressions)s)::json)", output_field=models.IntegerField()
+)
 _BYTES: Final = models.Func(F("observation"), function="octet_length", output_field=models.IntegerField())
 
 

@@ -15,12 +15,14 @@ import orjson
 from environments.runtime.equality import EqualityError, Outcome, StartState, compare, explain
 from environments.runtime.pack.model import Case, Pack, Scenario
 from environments.runtime.records import CallRecord, CallStatus, ChangeKind, Row, RowChange, Value
-from environments.runtime.references import resolve
+from environments.runtime.references import may_hold_references, resolve
 from environments.runtime.session import Environment, Session, call_many
 from environments.runtime.tables import TableInfo
 
 BATCH = 64
 """Cases that are played at the same time, a call of each in one frame."""
+NUM_LANES = 16
+"""The same where sessions are reused: fewer, since a new one costs more than a frame."""
 _MAX_PROBLEMS = 8
 SameRow = tuple[str, tuple[Value, ...], tuple[Value, ...]]
 
@@ -88,6 +90,7 @@ def run_cases(
     cases: Sequence[Case] | None = None,
     *,
     repeats_last: bool = False,
+    reuses_sessions: bool = False,
 ) -> CasesResult:
     """Runs cases of a pack.
 
@@ -97,6 +100,9 @@ def run_cases(
         cases: Some of them or others; by default the pack's own.
         repeats_last: Whether each success of a tool that writes is called once more when its case has ended, for what
             `effects` tells of it.
+        reuses_sessions: Whether cases of one scenario are played one after the other in a few sessions, each reset
+            before, instead of in one of its own each. Several times as fast; what a case leaves for the next one
+            would be seen, as anything else that differs is.
 
     Returns:
         One result for each case, in order. Deterministic but for `is_infrastructure`.
@@ -104,6 +110,8 @@ def run_cases(
     chosen = environment.pack.cases if cases is None else tuple(cases)
     infos = tuple(tables)
     starts = _Starts(environment.pack, infos)
+    if reuses_sessions:
+        return CasesResult(_play_in_lanes(environment, starts, chosen, repeats_last=repeats_last))
     results: list[CaseResult] = []
     for first in range(0, len(chosen), BATCH):
         batch = chosen[first : first + BATCH]
@@ -111,12 +119,42 @@ def run_cases(
         try:
             plays = [_Play(case, session, starts) for case, session in zip(batch, sessions, strict=True)]
             _play_in_step(plays)
-            played = [play.result() for play in plays]
+            played = [play.result(play.net_changes()) for play in plays]
             results.extend(_repeated(plays, played) if repeats_last else played)
         finally:
             for session in sessions:
                 session.close()
     return CasesResult(tuple(results))
+
+
+def _play_in_lanes(
+    environment: Environment, starts: "_Starts", chosen: Sequence[Case], *, repeats_last: bool
+) -> tuple[CaseResult, ...]:
+    """Plays cases by where they start, those of one start in a few sessions that are reset in between."""
+    by_start: dict[str | None, list[int]] = {}
+    for position, case in enumerate(chosen):
+        by_start.setdefault(case.scenario, []).append(position)
+    found: dict[int, CaseResult] = {}
+    for name, positions in by_start.items():
+        lanes: list[Session] = []
+        try:
+            for first in range(0, len(positions), NUM_LANES):
+                wave = positions[first : first + NUM_LANES]
+                cases = [chosen[position] for position in wave]
+                if name is not None and lanes:
+                    environment.reset_many(lanes[: len(wave)], name)
+                else:
+                    environment.close_many(lanes)
+                    lanes = environment.open_many([(starts.scenario(case), None) for case in cases])
+                plays = [_Play(case, session, starts) for case, session in zip(cases, lanes, strict=False)]
+                _play_in_step(plays)
+                whole = [play for play in plays if not play.is_lost]
+                changes = dict(zip(map(id, whole), environment.diff_many([play.session for play in whole]), strict=True))
+                played = [play.result(changes.get(id(play), ())) for play in plays]
+                found.update(zip(wave, _repeated(plays, played) if repeats_last else played, strict=True))
+        finally:
+            environment.close_many(lanes)
+    return tuple(found[position] for position in range(len(chosen)))
 
 
 class _Starts:
@@ -228,17 +266,24 @@ class _Play:
         if self.problems:
             self.culprit = record.tool
 
-    def result(self) -> CaseResult:
-        """How the case ended."""
-        is_lost = any(record.status is CallStatus.INFRASTRUCTURE for record in self.records)
-        changes = () if is_lost else self.session.diff()
+    @property
+    def is_lost(self) -> bool:
+        """Whether a call was lost by the machinery."""
+        return any(record.status is CallStatus.INFRASTRUCTURE for record in self.records)
+
+    def net_changes(self) -> tuple[RowChange, ...]:
+        """What the case changed; nothing is known of one that was lost."""
+        return () if self.is_lost else self.session.diff()
+
+    def result(self, changes: tuple[RowChange, ...]) -> CaseResult:
+        """How the case ended, with these net changes."""
         if not self.problems:
             self._hold_changes(changes)
         case = self.case
         problems = tuple(self.problems[:_MAX_PROBLEMS])
         records, failures = tuple(self.records), tuple(self.failures)
         culprit = self.culprit or (case.tool if problems else "")
-        return CaseResult(case.name, case.tool, case.kind, problems, records, changes, is_lost, failures, culprit)
+        return CaseResult(case.name, case.tool, case.kind, problems, records, changes, self.is_lost, failures, culprit)
 
     def _hold_changes(self, changes: tuple[RowChange, ...]) -> None:
         try:
@@ -246,7 +291,7 @@ class _Play:
             start = self.starts.state(self.case)
             for place, wanted, given in self._seen:
                 self._pair_ids(place, wanted, given, expected, changes)
-            if self.problems:
+            if self.problems or (expected == changes and not self.same_rows):
                 return
             found = compare(start, expected, changes, same_rows=tuple(dict.fromkeys(self.same_rows)))
         except (EqualityError, LookupError) as error:
@@ -301,7 +346,7 @@ class _Play:
     # References to earlier results
 
     def _resolved(self, value: Any) -> Any:
-        return resolve(value, self.results)
+        return resolve(value, self.results) if may_hold_references(value) else value
 
     def _resolved_change(self, change: RowChange) -> RowChange:
         before, after = change.before, change.after

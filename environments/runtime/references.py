@@ -3,7 +3,18 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import orjson
+
 REFERENCE = "$result"
+_WRITTEN = REFERENCE.encode()
+
+
+def may_hold_references(value: Any) -> bool:
+    """False only if there is no reference in a JSON value: told from its text, much faster than by looking."""
+    try:
+        return _WRITTEN in orjson.dumps(value)
+    except (orjson.JSONEncodeError, RecursionError):
+        return True
 
 
 def resolve(value: Any, results: Sequence[Any]) -> Any:

@@ -113,6 +113,15 @@ class Players(Protocol):
     def calls(self, calls: Sequence[tuple[Any, str, Mapping[str, Any]]]) -> list[CallRecord]:
         """Makes calls of many players in as few frames as fit."""
 
+    def reset(self, episodes: Sequence[Any], scenario: str | Scenario, seed: int | None = None) -> None:
+        """Puts players of one pack at a start, in one frame."""
+
+    def diffs(self, episodes: Sequence[Any]) -> list[tuple[RowChange, ...]]:
+        """Net changes of players of one pack, in one frame."""
+
+    def close_episodes(self, episodes: Sequence[Any]) -> None:
+        """Lets go of players of one pack, in one frame."""
+
     def transact(
         self,
         pack: bytes,
@@ -182,6 +191,20 @@ class Environment:
             Session(self, player, Start(scenario, seed))
             for player, (scenario, seed) in zip(players, starts, strict=True)
         ]
+
+    def reset_many(self, sessions: Sequence["Session"], scenario: str | Scenario, seed: int | None = None) -> None:
+        """Starts sessions of this environment anew from one start, in one frame."""
+        self.players.reset([session.player for session in sessions], scenario, seed)
+        for session in sessions:
+            session.begin(Start(scenario, seed))
+
+    def diff_many(self, sessions: Sequence["Session"]) -> list[tuple[RowChange, ...]]:
+        """Net changes of sessions of this environment since their scenarios, in one frame."""
+        return self.players.diffs([session.player for session in sessions])
+
+    def close_many(self, sessions: Sequence["Session"]) -> None:
+        """Lets go of sessions of this environment, in one frame; of one that was closed, this is nothing."""
+        self.players.close_episodes([player for session in sessions if (player := session.leave()) is not None])
 
     def open_snapshot(self, snapshot: bytes) -> "Session":
         """A new session that goes on from a snapshot; its transcript begins there.
@@ -294,7 +317,11 @@ class Session:
     def reset(self, scenario: str | Scenario, seed: int | None = None) -> None:
         """Starts anew with an empty transcript; seed None is the scenario's own."""
         self.player.reset(scenario, seed)
-        self.start = Start(scenario, seed)
+        self.begin(Start(scenario, seed))
+
+    def begin(self, start: Start) -> None:
+        """Notes that the player was put at a start, where an empty transcript begins."""
+        self.start = start
         self.transcript = []
 
     def call(self, tool: str, arguments: Mapping[str, Any], *, audience: Audience | None = "agent") -> CallRecord:
@@ -350,8 +377,7 @@ class Session:
         head = self.environment.read_snapshot(snapshot)
         start = Start(head.scenario, head.seed, snapshot)
         self.player.reset(start.scenario, start.seed, snapshot)
-        self.start = start
-        self.transcript = []
+        self.begin(start)
 
     def fork(self) -> "Session":
         """A second session with the same state and transcript; from here on they never see one another."""
@@ -362,9 +388,16 @@ class Session:
 
     def close(self) -> None:
         """Lets go of the state; closing twice is harmless."""
-        if not self._is_closed:
-            self._is_closed = True
-            self._player.close()
+        player = self.leave()
+        if player is not None:
+            player.close()
+
+    def leave(self) -> Player | None:
+        """Closes the session but not its player, which the caller lets go of; None if it was closed."""
+        if self._is_closed:
+            return None
+        self._is_closed = True
+        return self._player
 
     def tools(self, audience: Audience = "agent") -> list[dict[str, Any]]:
         """The tools for this audience as OpenAI function schemas."""

@@ -23,7 +23,7 @@ from environments.models import VERSION_KIND, Decision, Environment, Environment
 from environments.runtime.faults import Fault
 from environments.runtime.pack import Pack, PackError, check_pack, content_sha256, read_pack, unzip_pack
 from environments.services.audit import record_audit
-from environments.services.review import record_decision
+from environments.services.review import OTHER, record_decision
 
 Status = EnvironmentVersion.Status
 PACKS: Final = Path(__file__).resolve().parents[1] / "packs"
@@ -36,7 +36,7 @@ REJECT_REASONS: Final = {
     "missing_tool": "Something essential of the source is left out",
     "licence": "The licence does not allow the use",
     "leak": "It resembles a public benchmark",
-    "other": "Something else, as the note says",
+    OTHER: "Something else, as the note says",
 }
 """Reason codes of a version's rejection, retirement and discarding, each with its sentence."""
 
@@ -145,7 +145,7 @@ def decide_version(
 
     Raises:
         PermissionDeniedError: If the person may not review.
-        InvalidInputError: If a reason is missing or unknown.
+        InvalidInputError: If a reason is missing or unknown, or `other` comes without a note.
         StaleStateError: If the version's status does not allow it, or changed meanwhile.
     """
     unknown = sorted(set(reason_codes) - REJECT_REASONS.keys())

@@ -1,6 +1,7 @@
 """Recording decisions."""
 
 from collections.abc import Sequence
+from typing import Final
 from uuid import UUID
 
 from django.db import transaction
@@ -8,6 +9,9 @@ from django.db import transaction
 from environments.core.access import Permission
 from environments.core.errors import FieldError, InvalidInputError, PermissionDeniedError, StaleStateError
 from environments.models import Decision, User
+
+OTHER: Final = "other"
+"""The reason code that stands for none of the others; it means nothing without a note."""
 
 
 def record_decision(
@@ -26,13 +30,16 @@ def record_decision(
     Raises:
         PermissionDeniedError: If the actor may not review, or would overrule somebody else's decision without
             `adjudicate`.
-        InvalidInputError: If a rejection names no reason.
+        InvalidInputError: If a rejection names no reason, or the reason `other` comes without a note.
         StaleStateError: If `supersedes` is already superseded or is about something else.
     """
     if not actor.may(Permission.REVIEW):
         raise PermissionDeniedError(f"{actor} may not review.")
     if verdict == Decision.Verdict.REJECT and not reason_codes:
         fault = FieldError("/reason_codes", "required", "A rejection needs at least one reason.")
+        raise InvalidInputError(fault.detail, fields=(fault,))
+    if OTHER in reason_codes and not note.strip():
+        fault = FieldError("/note", "required", f"The reason '{OTHER}' needs a note that says which.")
         raise InvalidInputError(fault.detail, fields=(fault,))
     if supersedes is not None:
         if supersedes.actor_id != actor.pk and not actor.may(Permission.ADJUDICATE):

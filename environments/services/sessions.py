@@ -187,11 +187,13 @@ def sandbox_errors(pointer: str = "/snapshot") -> Iterator[None]:
 
     Raises:
         InvalidInputError: A snapshot that is none, or of something else.
-        SandboxFailedError: The worker can't be had, or was lost.
+        SandboxFailedError: The worker can't be had, was lost, or does not take the pack.
     """
     try:
         yield
     except (SessionError, RequestError) as error:
+        if isinstance(error, RequestError) and error.kind in RequestError.OF_PACK_OR_WORKER:
+            raise SandboxFailedError(f"{error.code}: {error}") from error
         code = error.kind if isinstance(error, RequestError) else "invalid"
         raise InvalidInputError(str(error), fields=(FieldError(pointer, code, str(error)),)) from error
     except SandboxError as error:

@@ -1,76 +1,58 @@
 """Verification: the one entry by which a version of any author becomes usable, and only by what was executed."""
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from typing import Any, Final
 
 from django.db import transaction
 
+from environments.adapters.pack_verification import Verified, examine, verify_pack
 from environments.core.access import Permission
 from environments.core.errors import FieldError, InvalidInputError, SandboxFailedError, StaleStateError
 from environments.core.jobs import COLLECT_STAGE, WAITING, JobContext, JobKind, Queue, Waiting
 from environments.core.seeds import content_code
 from environments.models import CaseResult, EnvironmentVersion, Job, User, VerificationRun
-from environments.runtime.cases import CaseResult as PlayedCase
-from environments.runtime.conformance import Check, Finding, check_environment
-from environments.runtime.effects import Effects, observe_effects
-from environments.runtime.pack import check_pack
-from environments.runtime.pack.documents import TOOLS
-from environments.runtime.sandbox.errors import (
-    HarnessTampered,
-    ReplayMismatch,
-    SandboxError,
-    SandboxProtocolError,
-    SandboxViolation,
-)
-from environments.services.registry import import_shipped_pack, shipped_packs
+from environments.runtime.conformance import BULK, FULL, check_environment
+from environments.runtime.pack import content_sha256
+from environments.runtime.sandbox.errors import SandboxError
+from environments.services.registry import import_pack, import_shipped_pack, shipped_packs
 from environments.services.workers import environment_of, worker_pool
 
-VERIFIER_VERSION: Final = "conformance/1"
+VERIFIER_VERSION: Final = "verification/2"
 """What a run says it was made by; raised whenever a check is added or changed."""
 
-SUSPECT_CODES: Final = frozenset(
-    kind.code for kind in (HarnessTampered, ReplayMismatch, SandboxProtocolError, SandboxViolation)
-)
-"""How calls are lost by the pack's own doing, and not by the machinery's."""
+RATES: Final = ("interface", "execution", "transition")
+"""The three rates, in the order in which they are told."""
 
 Outcome = VerificationRun.Outcome
 Status = EnvironmentVersion.Status
 
 
-@dataclass(frozen=True, slots=True)
-class _Verified:
-    """What execution showed, before it is stored."""
-
-    findings: tuple[Finding, ...]
-    cases: tuple[PlayedCase, ...] = ()
-    num_calls: int = 0
-    num_answered: int = 0
-    effects: dict[str, Effects] = field(default_factory=dict)
-
-    @property
-    def outcome(self) -> Outcome:
-        """Passed without a finding; undecided if the machinery lost a call, which makes what follows look wrong too."""
-        if not self.findings:
-            return Outcome.PASSED
-        lost = {finding.code for finding in self.findings if finding.check == Check.INFRASTRUCTURE}
-        return Outcome.UNDECIDED if lost and not lost & SUSPECT_CODES else Outcome.FAILED
+_Verified = Verified
 
 
 def verify_environment(
-    *, version: EnvironmentVersion, job: Job | None = None, report: Callable[[str], None] = lambda stage: None
+    *,
+    version: EnvironmentVersion,
+    job: Job | None = None,
+    may_drop: bool = False,
+    report: Callable[[str], None] = lambda stage: None,
 ) -> VerificationRun:
     """Checks the pack, runs its cases and its conformance in locked workers, and moves the version's status.
 
-    A version passes with no finding at all. A run that the machinery spoilt is undecided and moves nothing.
+    A version passes with no finding at all and all three rates at 100 %. A run that the machinery spoilt is undecided
+    and moves nothing. Where tools may be dropped, what is left becomes a version of its own, which the run is of, and
+    the version that was asked for is discarded, as it is if too little is left.
 
     Args:
         version: Draft, rejected, or verified before.
         job: The job that runs it; the same job twice gives the same run.
+        may_drop: Whether tools that fail are dropped with what depends on them: for versions that the compiler wrote,
+            none of which has been verified before.
         report: Called with each stage's name.
 
     Raises:
-        StaleStateError: If the version is retired or discarded.
+        StaleStateError: If the version is retired or discarded, or verified and tools were to be dropped.
         SandboxFailedError: If the workers can't be had; nothing is stored.
     """
     if job is not None:
@@ -79,75 +61,121 @@ def verify_environment(
             return earlier
     if version.status != Status.VERIFIED and not version.may_become(Status.VERIFIED):
         raise StaleStateError(f"{version} is {version.status}: it is not verified any more.")
-    found = _execute(version, report)
+    if may_drop and version.status == Status.VERIFIED:
+        raise StaleStateError(f"{version} is verified: no tool of it is dropped.")
+    found = _execute_with_dropping(version, report) if may_drop else _execute(version, report)
     report("store")
-    return _store(version, found, job)
+    return record_verification(version=version, found=found, job=job, may_drop=may_drop)
 
 
-def _execute(version: EnvironmentVersion, report: Callable[[str], None]) -> _Verified:
-    report("validate")
+def record_verification(
+    *, version: EnvironmentVersion, found: Verified, job: Job | None = None, may_drop: bool = False
+) -> VerificationRun:
+    """Stores what a verification showed, and moves statuses by it.
+
+    Args:
+        version: What was asked for; with its own content or, if tools were dropped, with more.
+        found: What checking and execution showed, here or in a process of its own.
+        job: The job that did it.
+        may_drop: Whether tools could be dropped, so that a pack that fails is discarded instead of rejected.
+    """
+    with transaction.atomic():
+        version = _locked(version)
+        if not may_drop or found.is_undecided:
+            return _store(version, found, job)
+        if found.passes and found.pack is not None and content_sha256(found.pack) != version.content_sha256:
+            user = job.created_by if job is not None else None
+            origin = EnvironmentVersion.Origin(version.origin)
+            reduced = _locked(import_pack(pack=found.pack, origin=origin, user=user).version)
+            names = ", ".join(one.tool for one in found.dropped)
+            if version.may_become(Status.DISCARDED):
+                reason = f"{len(found.dropped)} tools dropped, what is left is {reduced}: {names}"[:2000]
+                version.move(Status.DISCARDED, reason=reason, actor=user)
+            return _store(reduced, found, job)
+        return _store(version, found, job, discards=True)
+
+
+def _locked(version: EnvironmentVersion) -> EnvironmentVersion:
+    rows = EnvironmentVersion.objects.select_for_update(of=("self",)).select_related("environment")
+    return rows.get(pk=version.pk)
+
+
+def _execute(version: EnvironmentVersion, report: Callable[[str], None]) -> Verified:
     # A pack that was set aside for crashes gets another chance: somebody asked to look again.
     worker_pool().release(version.content_sha256)
     try:
-        environment = environment_of(version)
-        faults = check_pack(environment.pack, require_cases=True)
-        if not faults:
-            described = worker_pool().describe(environment.encoded, environment.content_sha256)
-            faults = tuple(described.faults)
-        if faults:
-            return _Verified(
-                tuple(Finding(Check.VALIDATION, fault.code, fault.place, fault.message) for fault in faults)
-            )
-        report("conform")
-        checked = check_environment(environment, described)
-        effects: dict[str, Effects] = {}
-        if checked.conforms:
-            report("effects")
-            effects = observe_effects(environment)
+        return examine(
+            environment_of(version),
+            worker_pool(),
+            depth=FULL,
+            checker=lambda environment, described: check_environment(environment, described),
+            report=report,
+        )
     except SandboxError as error:
-        if error.code in SUSPECT_CODES:
-            return _Verified((Finding(Check.FAILURE, error.code, TOOLS, str(error)),))
         raise SandboxFailedError(f"{error.code}: {error}") from error
-    cases = checked.cases.cases if checked.cases else ()
-    return _Verified(checked.findings, cases, checked.num_calls, checked.num_answered, effects)
 
 
-def _store(version: EnvironmentVersion, found: _Verified, job: Job | None) -> VerificationRun:
-    with transaction.atomic():
-        version = EnvironmentVersion.objects.select_for_update(of=("self",)).select_related("environment").get(
-            pk=version.pk
-        )  # fmt: skip
-        latest = version.runs.order_by("-number").values_list("number", flat=True).first()
-        number = (latest or 0) + 1
-        run = VerificationRun.objects.create(
-            code=content_code("verification_run", 0, f"{version.content_sha256}/{number}"),
-            version=version,
-            number=number,
-            job=job,
-            verifier_version=VERIFIER_VERSION,
-            outcome=found.outcome,
-            findings=[asdict(finding) for finding in found.findings],
-            effects={name: asdict(effects) for name, effects in found.effects.items()},
-            num_cases=len(found.cases),
-            num_cases_held=sum(case.holds for case in found.cases),
-            num_calls=found.num_calls,
-            num_answered=found.num_answered,
-        )
-        keys = dict(version.cases.values_list("name", "pk"))
-        CaseResult.objects.bulk_create(
-            (
-                CaseResult(run=run, case_id=keys[case.name], holds=case.holds, problems=list(case.problems))
-                for case in found.cases
-            ),
-            batch_size=1000,
-        )
-        status = {Outcome.PASSED: Status.VERIFIED, Outcome.FAILED: Status.REJECTED}.get(found.outcome)
-        if status is not None and status != version.status:
-            version.move(status, reason=_reason(found), actor=job.created_by if job else None, run=run)
+def _execute_with_dropping(version: EnvironmentVersion, report: Callable[[str], None]) -> Verified:
+    worker_pool().release(version.content_sha256)
+    try:
+        return verify_pack(version.to_core(), worker_pool(), depth=BULK, may_drop=True, report=report)
+    except SandboxError as error:
+        raise SandboxFailedError(f"{error.code}: {error}") from error
+
+
+def _outcome(found: Verified) -> Outcome:
+    """Passed without a finding; undecided if the machinery lost a call."""
+    if found.is_undecided:
+        return Outcome.UNDECIDED
+    is_whole = not found.figures or found.all_figures.rates.are_full
+    return Outcome.PASSED if found.passes and is_whole else Outcome.FAILED
+
+
+def _store(version: EnvironmentVersion, found: Verified, job: Job | None, *, discards: bool = False) -> VerificationRun:
+    """The run of a locked version, and its status after it."""
+    outcome = _outcome(found)
+    latest = version.runs.order_by("-number").values_list("number", flat=True).first()
+    number = (latest or 0) + 1
+    keys = dict(version.cases.values_list("name", "pk"))
+    # Where tools were dropped in vain, the cases are those of what was left, which are some of the version's.
+    cases = [case for case in found.cases if case.name in keys]
+    rates = found.all_figures.rates
+    run = VerificationRun.objects.create(
+        code=content_code("verification_run", 0, f"{version.content_sha256}/{number}"),
+        version=version,
+        number=number,
+        job=job,
+        verifier_version=VERIFIER_VERSION,
+        outcome=outcome,
+        findings=[asdict(finding) for finding in found.findings],
+        effects={name: asdict(effects) for name, effects in found.effects.items()},
+        figures=found.figures_document(),
+        rates={name: asdict(getattr(rates, name)) for name in RATES} if found.figures else {},
+        warnings=[asdict(one) for one in found.warnings],
+        tool_tables=found.uses_document(),
+        dropped=[asdict(one) for one in found.dropped],
+        num_cases=len(cases),
+        num_cases_held=sum(case.holds for case in cases),
+        num_calls=found.num_calls,
+        num_answered=found.num_answered,
+    )
+    CaseResult.objects.bulk_create(
+        (
+            CaseResult(run=run, case_id=keys[case.name], holds=case.holds, problems=list(case.problems))
+            for case in cases
+        ),
+        batch_size=1000,
+    )
+    failed = Status.DISCARDED if discards else Status.REJECTED
+    status = {Outcome.PASSED: Status.VERIFIED, Outcome.FAILED: failed}.get(outcome)
+    if status is not None and status != version.status:
+        version.move(status, reason=_reason(found), actor=job.created_by if job else None, run=run)
     return run
 
 
-def _reason(found: _Verified) -> str:
+def _reason(found: Verified) -> str:
+    if found.lacks:
+        return f"below the bar: {', '.join(found.lacks)}; {len(found.dropped)} tools dropped"
     if not found.findings:
         return f"{len(found.cases)} cases held, {found.num_answered} of {found.num_calls} random calls answered"
     first = found.findings[0]

@@ -2,6 +2,14 @@
 
 from environments.views.accounts import preferences, settings, token_create, token_revoke
 from environments.views.audit import audit
+from environments.views.compilation import (
+    compilation_detail,
+    compilation_list,
+    compilation_operations,
+    compilation_start,
+    version_compiled,
+    version_compiled_tool,
+)
 from environments.views.jobs import (
     job_cancel,
     job_curve,
@@ -39,6 +47,7 @@ from environments.views.replay import (
     session_step,
     session_what_if,
 )
+from environments.views.search import search
 from environments.views.session_pages import session_close, session_close_many, session_list
 from environments.views.sources import (
     operation_detail,
@@ -59,6 +68,10 @@ from environments.views.try_tool import tool_detail, tool_try
 
 __all__ = [
     "audit",
+    "compilation_detail",
+    "compilation_list",
+    "compilation_operations",
+    "compilation_start",
     "environment_detail",
     "environment_import",
     "environment_list",
@@ -72,6 +85,7 @@ __all__ = [
     "operation_detail",
     "preferences",
     "running_jobs",
+    "search",
     "session_close",
     "session_close_many",
     "session_comparison",
@@ -101,6 +115,8 @@ __all__ = [
     "tool_detail",
     "tool_try",
     "version_code",
+    "version_compiled",
+    "version_compiled_tool",
     "version_decide",
     "version_detail",
     "version_history",

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from django.core.paginator import Paginator
 from django.db.models import QuerySet
@@ -37,6 +37,8 @@ NUM_ROWS_SHOWN = 50
 NUM_RUNS_SHOWN = 20
 NUM_FINDINGS_SHOWN = 200
 NUM_FAILED_CASES_SHOWN = 100
+RUN_DETAILS: Final = ("findings", "effects", "figures", "warnings", "tool_tables", "dropped")
+"""Columns of a run that only the page of the run itself reads."""
 
 Status = EnvironmentVersion.Status
 Verdict = Decision.Verdict
@@ -61,7 +63,7 @@ def head_context(version: EnvironmentVersion, user: User) -> dict[str, Any]:
         "num_versions": len(numbers),
         "is_newest": numbers[0][0] == version.number,
         "newest_number": numbers[0][0],
-        "run": version.runs.order_by("-number").defer("findings", "effects").first(),
+        "run": version.runs.order_by("-number").defer(*RUN_DETAILS).first(),
         "running_job": verification_jobs(version).unfinished().first(),
         "is_quarantined": version.status in {Status.DRAFT, Status.REJECTED},
         "last_change": last_change,
@@ -128,7 +130,7 @@ def tools_context(request: HtmxHttpRequest, version: EnvironmentVersion) -> dict
         request.GET,
         any_label=_("Any"),
     )
-    run = version.runs.order_by("-number").defer("findings", "effects").first()
+    run = version.runs.order_by("-number").defer(*RUN_DETAILS).first()
     num_cases = Counter(version.cases.values_list("tool", flat=True))
     held = held_by_tool(run)
     shown = [tool for tool in tools if all(not value or getattr(tool, name) == value for name, value in wanted.items())]
@@ -298,6 +300,13 @@ def scenarios_context(request: HtmxHttpRequest, version: EnvironmentVersion) -> 
 # --- Verification -----------------------------------------------------------------------------------------------------
 
 
+RATE_TITLES: Final = {
+    "interface": gettext_lazy("Interface agreement"),
+    "execution": gettext_lazy("Tool execution"),
+    "transition": gettext_lazy("State transition"),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class RecordLine:
     """What one run says of one tool."""
@@ -306,12 +315,14 @@ class RecordLine:
     num_held: int
     num_cases: int
     effects: Mapping[str, bool] | None
+    figures: Mapping[str, int] | None = None
+    tables: Mapping[str, Sequence[str]] | None = None
 
 
 def verification_context(request: HtmxHttpRequest, version: EnvironmentVersion) -> dict[str, Any]:
     """The chosen run in full, the other runs, and the job that is at work or came to nothing."""
     runs = list(version.runs.select_related("job").defer(
-        "findings", "effects", "job__result", "job__manifest", "job__parameters"
+        *RUN_DETAILS, "job__result", "job__manifest", "job__parameters"
     )[: NUM_RUNS_SHOWN + 1])  # fmt: skip
     shown = _chosen_run(request, version, runs)
     job = verification_jobs(version).first()
@@ -336,12 +347,18 @@ def _chosen_run(
 
 def _run_context(run: VerificationRun) -> dict[str, Any]:
     held = held_by_tool(run)
-    names = list(dict.fromkeys([*run.effects, *held]))
-    lines = [RecordLine(name, *held.get(name, (0, 0)), run.effects.get(name)) for name in names]
+    names = list(dict.fromkeys([*run.effects, *run.figures, *held]))
+    lines = [
+        RecordLine(
+            name, *held.get(name, (0, 0)), run.effects.get(name), run.figures.get(name), run.tool_tables.get(name)
+        )
+        for name in names
+    ]
     failed = CaseResult.objects.filter(run=run, holds=False).select_related("case").only(
         "problems", "case__name", "case__tool", "case__kind"
     ).order_by("case__position")  # fmt: skip
     return {
+        "rates": [(RATE_TITLES[name], rate) for name, rate in run.rates.items() if name in RATE_TITLES],
         "record_lines": sorted(lines, key=lambda line: line.num_held == line.num_cases),
         "failed_cases": failed[:NUM_FAILED_CASES_SHOWN],
         "num_failed_cases": run.num_cases - run.num_cases_held,

@@ -33,7 +33,7 @@ from environments.services.leak_guard import overrule_hit
 from environments.services.source_jobs import CLEAN_OPERATIONS, IMPORT_COLLECTION, IMPORT_SOURCE
 from environments.services.sources import store_upload
 from environments.views import sources_page
-from environments.views.sources_list import list_context
+from environments.views.sources_list import NO_COLLECTION, list_context
 from environments.views.sources_operation import operation_context
 from environments.web import HtmxHttpRequest, client_address, permission_required, redirect_after, render_page
 
@@ -43,7 +43,17 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 @require_GET
 def source_list(request: HtmxHttpRequest) -> HttpResponse:
     """All sources by their newest reading; facets, search, order and page are the address."""
-    context = {**list_context(request), "may_run": request.user.may(Permission.RUN_JOBS)}
+    found = list_context(request)
+    chosen = dict(found["kept_query"])
+    # What is compiled is all that a provider and a collection have, so other filters offer nothing.
+    can_compile = not found["words"] and chosen.keys() <= {"provider", "collection"} and bool(found["funnel"].kept)
+    context = {
+        **found,
+        "may_run": request.user.may(Permission.RUN_JOBS),
+        "can_compile": can_compile and chosen.get("collection") != NO_COLLECTION,
+        "provider": chosen.get("provider", ""),
+        "collection": chosen.get("collection", ""),
+    }
     return render_page(request, "environments/source_list.html", context, partial="sources")
 
 

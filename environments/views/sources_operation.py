@@ -1,17 +1,21 @@
 """What the page of one operation shows: its arguments, body and answers as tables, definitions one level down."""
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from environments.core.errors import UnreadableSourceError
+from environments.core.errors import SandboxFailedError, UnreadableSourceError
 from environments.core.schema_form.words import constraint_words, json_text, type_words
 from environments.core.sources import model as core
 from environments.core.sources import readers
 from environments.models import Operation, SourceDocument
+from environments.services.sketches import read_source
 from environments.views.sources_page import NUM_DUPLICATES_SHOWN, reason_lines
 from environments.web import HtmxHttpRequest
+
+logger = logging.getLogger(__name__)
 
 MAX_LINES = 200
 MAX_DEPTH = 4
@@ -21,8 +25,8 @@ MAX_READ_BYTES = 2 << 20
 """A document that reads in a fraction of a second; definitions of a larger one are shown when a person asks."""
 PREFIX = "#/definitions/"
 _WITH_DEFINITIONS = frozenset(
-    {core.SourceKind.OPENAPI, core.SourceKind.TOOL_LIST, core.SourceKind.MCP_SERVER}
-)  # fmt: skip
+    {core.SourceKind.OPENAPI, core.SourceKind.TOOL_LIST, core.SourceKind.MCP_SERVER, core.SourceKind.PYTHON_SKETCH}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +134,13 @@ def definitions_of(document: SourceDocument) -> Mapping[str, core.Schema]:
     """The document's named schemas, read from its bytes; none where it can't be read any more."""
     if document.source.kind not in _WITH_DEFINITIONS:
         return {}
-    if document.num_bytes > MAX_READ_BYTES:
-        return _read_definitions(document)
-    return _kept_definitions(document.pk, readers.READER_VERSION)
+    try:
+        if document.num_bytes > MAX_READ_BYTES:
+            return _read_definitions(document)
+        return _kept_definitions(document.pk, readers.READER_VERSION)
+    except SandboxFailedError as error:  # a sketch, and no worker can be locked here; the rest of the page holds
+        logger.warning("event=definitions_unread document=%s code=%s", document.code, error.code)
+        return {}
 
 
 @lru_cache(maxsize=8)
@@ -143,7 +151,7 @@ def _kept_definitions(key: int, _version: str) -> Mapping[str, core.Schema]:
 
 def _read_definitions(document: SourceDocument) -> Mapping[str, core.Schema]:
     try:
-        return readers.read(document.to_core(), core.SourceKind(document.source.kind)).definitions
+        return read_source(document.to_core(), core.SourceKind(document.source.kind)).definitions
     except UnreadableSourceError:
         return {}
 

@@ -22,6 +22,9 @@ from environments.models import (
     ApiToken,
     AuditEvent,
     CaseResult,
+    Compilation,
+    CompiledEnvironment,
+    CompiledOperation,
     Decision,
     Environment,
     EnvironmentSession,
@@ -40,6 +43,7 @@ from environments.models import (
     VerificationRun,
 )
 from environments.services import create_api_token, record_audit
+from tests.factories.compilation import a_compilation
 from tests.factories.environments import PASSWORD, JobFactory, UserFactory
 from tests.factories.registry import finished_run, little_version, session_with_calls
 from tests.factories.sessions import add_calls
@@ -101,6 +105,12 @@ def a_draft(user: User) -> dict[str, Any]:
 def a_verified_version(user: User) -> dict[str, Any]:
     version = little_version()
     assert version.move(EnvironmentVersion.Status.VERIFIED)
+    return {"name": version.environment.name, "number": version.number}
+
+
+def a_compiled_version(user: User) -> dict[str, Any]:
+    version = CompiledEnvironment.objects.get(compilation=a_compilation(), outcome="verified").version
+    assert version is not None
     return {"name": version.environment.name, "number": version.number}
 
 
@@ -176,6 +186,7 @@ PAGES = {
     "logout": everyone(302, method="post"),
     "password_change": everyone(),
     "password_change_done": everyone(),
+    "search": everyone(),
     "source_list": everyone(),
     "source_import": workers_only(),
     "source_detail": everyone(arguments=a_source),
@@ -199,6 +210,10 @@ PAGES = {
     "source_read": workers_only(303, method="post", arguments=a_source),
     "source_clean": workers_only(303, method="post", arguments=a_source),
     "operation_detail": everyone(arguments=an_operation),
+    "compilation_list": everyone(),
+    "compilation_start": workers_only(303, method="post"),
+    "compilation_detail": everyone(arguments=lambda user: {"code": a_compilation().code}),
+    "compilation_operations": everyone(arguments=lambda user: {"code": a_compilation().code}),
     "environment_list": everyone(),
     "environment_import": workers_only(),
     "environment_detail": everyone(arguments=lambda user: {"name": a_draft(user)["name"]}),
@@ -214,6 +229,8 @@ PAGES = {
     "version_decide": Page(403, 200, 200, 200, arguments=a_verified_version),
     "version_history": everyone(arguments=a_draft),
     "version_sources": everyone(arguments=a_draft),
+    "version_compiled": everyone(arguments=a_compiled_version),
+    "version_compiled_tool": everyone(arguments=lambda user: a_compiled_version(user) | {"tool": "list_books"}),
     "version_code": everyone(arguments=lambda user: a_draft(user) | {"file": "tools.py"}),
     "version_pack": everyone(arguments=a_draft),
     "tool_detail": everyone(arguments=lambda user: a_draft(user) | {"tool": "lend"}),
@@ -365,6 +382,7 @@ def rows(admin: User) -> dict[type[models.Model], models.Model]:
     run = finished_run(version)
     session = session_with_calls(version, admin)
     document = openapi_document()
+    compilation = a_compilation()
     parts = (version.tables, version.tools, version.scenarios, version.cases, version.provenance)
     return {
         **{part.model: part.get_queryset()[0] for part in parts},
@@ -389,6 +407,9 @@ def rows(admin: User) -> dict[type[models.Model], models.Model]:
         Operation: document.operations.all()[0],
         LeakHit: leak_hit(document),
         TextEmbedding: text_embedding(),
+        Compilation: compilation,
+        CompiledEnvironment: compilation.environments.all()[0],
+        CompiledOperation: compilation.operations.all()[0],
     }
 
 
@@ -489,6 +510,7 @@ def more_rows(count: int) -> None:
         session.past_episodes.create(number=3, scenario="small", num_calls=0)
         leak_hit(openapi_document(f"https://example.org/{past}.json"))
         text_embedding(past + 1)
+        a_compilation()
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -52,6 +52,8 @@ def make_server(door: Door, *middleware: ServerMiddleware[Any]) -> Server[Any]:
         try:
             record = await door.call(context, params.name, params.arguments or {})
         except InvalidInputError as error:
+            if not all(field.pointer.startswith("/calls") for field in error.fields):
+                raise _protocol_error(error) from error  # the state behind the call, which the agent did not give
             return unstorable_result(error.fields)
         except Exception as error:
             raise _protocol_error(error) from error
@@ -87,7 +89,7 @@ async def _answered(answer: Any) -> Any:
 def _protocol_error(error: Exception) -> Exception:
     """An error of the door, not of the environment: the agent's record has no such call."""
     if isinstance(error, EnvFactoryError):
-        is_ours = isinstance(error, SandboxFailedError | ReplayDiffersError)
+        is_ours = isinstance(error, SandboxFailedError | ReplayDiffersError | InvalidInputError)
         code = types.INTERNAL_ERROR if is_ours else types.INVALID_REQUEST
         return MCPError(code=code, message=str(error), data={"code": error.code})
     if isinstance(error, OperationalError | InterfaceError):

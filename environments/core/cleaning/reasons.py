@@ -36,7 +36,7 @@ REASONS: Final[dict[str, str]] = {
     "unclear": "What it takes and gives could not be read from the page for certain.",
 }
 
-_FATAL: Final = frozenset({
+FATAL: Final = frozenset({
     "reference_unresolved", "schema_not_an_object", "parameter_without_name", "parameter_location_unknown",
     "not_an_object", "schema_unreadable",
 })  # fmt: skip
@@ -92,7 +92,7 @@ def _no_inputs_and_outputs(operation: Operation, definitions: Mapping[str, Schem
 
 
 def _schema_unreadable(operation: Operation, definitions: Mapping[str, Schema]) -> bool:
-    if any(problem.code in _FATAL for problem in operation.problems):
+    if any(problem.code in FATAL for problem in operation.problems):
         return True
     try:
         return not jsonschema_rs.meta.is_valid({"$schema": _DRAFT, **input_schema(operation, definitions)})

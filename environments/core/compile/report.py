@@ -13,6 +13,7 @@ from itertools import combinations
 from typing import Any, Final
 
 from environments.core.compile.apis import api_of, edition_order
+from environments.core.compile.inference.reasons import INFERENCE_REASONS
 from environments.core.compile.reading.reasons import READING_REASONS
 from environments.core.compile.semantics import ArgumentRole, Blueprint, Kind, Table, TableRole
 
@@ -44,7 +45,7 @@ RUN_REASONS: Final[Mapping[str, str]] = {
     "version_out_of_use": "The version that it makes was retired or discarded before.",
 }
 """What keeps an operation out of every environment beyond its own meaning."""
-REASONS: Final[Mapping[str, str]] = {**READING_REASONS, **RUN_REASONS}
+REASONS: Final[Mapping[str, str]] = {**READING_REASONS, **INFERENCE_REASONS, **RUN_REASONS}
 """Reason codes with a sentence each."""
 
 

@@ -1,7 +1,8 @@
 """Whether formulas can hold together: a search over the few values that can make a difference."""
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from environments.core.logic.formulas import Formula, Node, Unknown
@@ -9,6 +10,9 @@ from environments.core.logic.formulas import Formula, Node, Unknown
 MAX_STEPS = 4_000
 """Values tried before a question is given up, which counts as "perhaps"."""
 _NUM_FRESH = 3
+_COMPARISONS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
+    "=": operator.eq, "<>": operator.ne, ">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le,
+}  # fmt: skip
 
 
 class _Open:
@@ -19,33 +23,72 @@ _OPEN: Final = _Open()
 Domain = tuple[Any, ...]
 
 
+class _Slot:
+    """An unknown with the value that is tried for it."""
+
+    __slots__ = ("value",)
+
+    def __init__(self) -> None:
+        self.value: Any = _OPEN
+
+
 def can_hold(formulas: Sequence[Formula], domains: "Domains") -> bool:
     """False only if no state and no arguments make all formulas true."""
+    return all(_group_can_hold(group, domains) for group in _groups(formulas))
+
+
+def _groups(formulas: Sequence[Formula]) -> list[list[Formula]]:
+    """The formulas by shared unknowns: those of different groups have nothing to do with one another."""
+    groups: list[tuple[dict[Unknown, None], list[Formula]]] = []
+    for formula in dict.fromkeys(formulas):
+        asked = dict.fromkeys(_unknowns(formula))
+        together = [formula]
+        apart = []
+        for others, members in groups:
+            if asked.keys().isdisjoint(others):
+                apart.append((others, members))
+            else:
+                asked = others | asked
+                together = [*members, *together]
+        groups = [*apart, (asked, together)]
+    return [members for _, members in groups]
+
+
+def _group_can_hold(formulas: Sequence[Formula], domains: "Domains") -> bool:
     unknowns = list(dict.fromkeys(one for formula in formulas for one in _unknowns(formula)))
     given = [one for formula in formulas for one in _constants(formula)]
     # What one unknown may be by its declaration, another that is compared with it must be able to be, too.
     constants = list(dict.fromkeys([*given, *(value for one in unknowns for value in domains.declared(one))]))
     choices = {one: domains.of(one, constants, len(unknowns)) for one in unknowns}
     unknowns.sort(key=lambda one: len(choices[one]))
+    slots = {one: _Slot() for one in unknowns}
+    order = [(slots[one], choices[one]) for one in unknowns]
+    bound = [_bind(formula, slots) for formula in formulas]
     budget = [MAX_STEPS]
 
-    def search(position: int, values: dict[Unknown, Any]) -> bool:
-        found = [_evaluate(formula, values) for formula in formulas]
-        if any(value is not _OPEN and not _is_true(value) for value in found):
-            return False
-        if position == len(unknowns) or all(value is not _OPEN for value in found):
+    def search(position: int, waiting: Sequence[Any]) -> bool:
+        """Whether those that are not decided yet can hold; what is decided stays so, whatever else is chosen."""
+        still_open = []
+        for formula in waiting:
+            value = _evaluate(formula)
+            if value is _OPEN:
+                still_open.append(formula)
+            elif not _is_true(value):
+                return False
+        if position == len(order) or not still_open:
             return True
-        for choice in choices[unknowns[position]]:
+        slot, values = order[position]
+        for choice in values:
             budget[0] -= 1
             if budget[0] <= 0:
                 return True
-            values[unknowns[position]] = choice
-            if search(position + 1, values):
+            slot.value = choice
+            if search(position + 1, still_open):
                 return True
-        values.pop(unknowns[position], None)
+        slot.value = _OPEN
         return False
 
-    return search(0, {})
+    return search(0, bound)
 
 
 def negated(formula: Formula) -> Node:
@@ -162,41 +205,51 @@ def _constants(formula: Formula) -> Iterable[Any]:
 # Values as SQL has them: True and False are 1 and 0, None is NULL, and what is open may still become any.
 
 
-def _evaluate(formula: Formula, values: Mapping[Unknown, Any]) -> Any:
+def _bind(formula: Formula, slots: Mapping[Unknown, _Slot]) -> Any:
+    """The formula with a slot for each unknown: asking a slot is much cheaper than looking an unknown up."""
     if isinstance(formula, Unknown):
-        return values.get(formula, _OPEN)
-    if not isinstance(formula, Node):
+        return slots[formula]
+    if isinstance(formula, Node):
+        return Node(formula.operator, tuple(_bind(part, slots) for part in formula.parts))
+    return formula
+
+
+def _evaluate(formula: Any) -> Any:
+    kind = formula.__class__
+    if kind is _Slot:
+        return formula.value
+    if kind is not Node:
         return formula
-    operator, parts = formula.operator, formula.parts
-    if operator in ("and", "or"):
-        return _junction(operator, parts, values)
-    if operator == "row":
-        is_there = _junction("and", parts[:-1], values)
+    name, parts = formula.operator, formula.parts
+    if name in ("and", "or"):
+        return _junction(parts, decisive=name == "or")
+    if name == "row":
+        is_there = _junction(parts[:-1], decisive=False)
         if is_there is _OPEN:
             return _OPEN
-        return _evaluate(parts[-1], values) if _is_true(is_there) else None
-    found = [_evaluate(part, values) for part in parts]
-    if any(value is _OPEN for value in found):
+        return _evaluate(parts[-1]) if _is_true(is_there) else None
+    first = _evaluate(parts[0])
+    if first is _OPEN:
         return _OPEN
-    if operator == "holds":
-        return 1 if found[0] is not None and not isinstance(found[0], str) and found[0] == 1 else 0
-    if operator == "fails":
-        return 0 if _is_true(found[0]) else 1
-    if operator == "true":
-        return 1 if _is_true(found[0]) else 0
-    if operator == "not":
-        return None if found[0] is None else int(not _is_true(found[0]))
-    if operator == "is_null":
-        return int(found[0] is None)
-    return _compared(operator, found[0], found[1])
+    if name == "holds":
+        return 1 if first is not None and not isinstance(first, str) and first == 1 else 0
+    if name == "fails":
+        return 0 if _is_true(first) else 1
+    if name == "true":
+        return 1 if _is_true(first) else 0
+    if name == "not":
+        return None if first is None else int(not _is_true(first))
+    if name == "is_null":
+        return int(first is None)
+    second = _evaluate(parts[1])
+    return _OPEN if second is _OPEN else _compared(name, first, second)
 
 
-def _junction(operator: str, parts: Sequence[Formula], values: Mapping[Unknown, Any]) -> Any:
+def _junction(parts: Sequence[Any], *, decisive: bool) -> Any:
     """AND is decided by the first part that is false, OR by the first that is true; the last part's value counts."""
-    decisive = operator == "or"
     is_open = is_null = False
     for part in parts:
-        value = _evaluate(part, values)
+        value = _evaluate(part)
         if value is _OPEN:
             is_open = True
         elif value is None:
@@ -208,17 +261,14 @@ def _junction(operator: str, parts: Sequence[Formula], values: Mapping[Unknown, 
     return None if is_null else int(not decisive)
 
 
-def _compared(operator: str, one: Any, other: Any) -> Any:
-    if operator in ("is", "is not"):
-        return int((one == other) is (operator == "is"))
+def _compared(name: str, one: Any, other: Any) -> Any:
+    if name in ("is", "is not"):
+        return int((one == other) is (name == "is"))
     if one is None or other is None:
         return None
     if isinstance(one, str) is not isinstance(other, str):
         return _OPEN  # a column's type may turn one into the other
-    return int({
-        "=": one == other, "<>": one != other, ">": one > other, ">=": one >= other, "<": one < other,
-        "<=": one <= other,
-    }[operator])  # fmt: skip
+    return int(_COMPARISONS[name](one, other))
 
 
 def _is_true(value: Any) -> bool:

@@ -9,7 +9,7 @@ from environments.core.sources.sketches import SketchLister, SketchReader
 from environments.core.sources.tool_lists import McpServerReader, ToolListReader
 from environments.core.sources.web_pages import WebPageReader
 
-READER_VERSION: Final = "1"
+READER_VERSION: Final = "2"
 """Raised whenever a reader reads something else than before; stored bytes can then be read again."""
 
 READERS: Final[tuple[SourceReader, ...]] = (

@@ -65,7 +65,7 @@ def check_environment(
     checker = BulkChecker(environment, tables, depth) if depth.is_bulk else Checker(environment, tables)
     cases = None
     if with_cases:
-        cases = run_cases(environment, tables, repeats_last=True) if depth.is_bulk else run_cases(environment, tables)
+        cases = run_cases(environment, tables, repeats_last=depth.is_bulk, reuses_sessions=depth.is_bulk)
         checker.note_cases(cases)
     for position, scenario in enumerate(environment.pack.scenarios):
         checker.check_scenario(scenario, depth.num_calls if num_calls is None else num_calls, seed + position)

@@ -198,6 +198,7 @@ def check_functions(tree: ast.Module, tools: tuple[Tool, ...], database: Databas
         if name not in declared and not name.startswith("_"):
             yield Fault("function_unknown", _at(function), f"no tool is called {name}")
     calls = {name: _calls(function, functions) for name, function in functions.items()}
+    rejections = {name: list(_rejections(function, texts)) for name, function in functions.items()}
     reachable_from: dict[str, set[str]] = {}
     for tool in tools:
         place = f"tools/{tool.name}"
@@ -209,14 +210,14 @@ def check_functions(tree: ast.Module, tools: tuple[Tool, ...], database: Databas
         reachable = _reachable(tool.name, calls)
         for name in reachable:
             reachable_from.setdefault(name, set()).add(tool.name)
-        raised = {code for name in reachable for code, _ in _rejections(functions[name], texts) if code}
+        raised = {code for name in reachable for code, _ in rejections[name] if code}
         for rejection in tool.rejections:
             if rejection.code not in raised:
                 yield Fault("rejection_unused", place, f"nothing rejects with {rejection.code}")
     codes = {tool.name: {rejection.code for rejection in tool.rejections} for tool in tools}
     for name, function in functions.items():
         callers = reachable_from.get(name, set())
-        for code, node in _rejections(function, texts):
+        for code, node in rejections[name]:
             if code is None:
                 yield Fault("reject_undeclared", _at(node), "the code of ctx.reject is not written here")
             elif callers and not any(code in codes[caller] for caller in callers):

@@ -10,7 +10,7 @@ from environments.runtime.pack.limits import MAX_CASE_CALLS, MAX_CASES
 from environments.runtime.pack.model import Case, Expectation, Pack, Tool
 from environments.runtime.pack.names import RESERVED_CODES, check_name, check_text
 from environments.runtime.records import CallStatus, ChangeKind, RowChange
-from environments.runtime.references import REFERENCE
+from environments.runtime.references import REFERENCE, may_hold_references
 from environments.runtime.schema.validators import ArgumentValidator
 
 _INVALID_CODES = {"unknown_tool", "invalid_arguments"}
@@ -118,7 +118,7 @@ def _check_call(
         if not is_invalid or expect.code != "unknown_tool":
             yield Fault("case_tool_unknown", f"{place}/tool", f"there is no tool {call.tool!r}")
         return
-    found = list(references(call.arguments, f"{place}/arguments"))
+    found = may_hold_references(call.arguments) and list(references(call.arguments, f"{place}/arguments"))
     yield from _check_references(call.arguments, f"{place}/arguments", index)
     if tool.name in validators and not found:
         errors = validators[tool.name].errors(dict(call.arguments))
@@ -151,7 +151,7 @@ def _check_expectation(tool: Tool, expect: Expectation, place: str) -> Iterator[
 
 
 def _check_references(value: Any, place: str, limit: int) -> Iterator[Fault]:
-    for where, item in references(value, place):
+    for where, item in references(value, place) if may_hold_references(value) else ():
         target = item[REFERENCE]
         is_good = (
             len(item) == 1

@@ -2,7 +2,9 @@
 
 import json
 import math
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
+
+import orjson
 
 from environments.runtime.faults import Fault
 from environments.runtime.pack.errors import PackError
@@ -10,6 +12,9 @@ from environments.runtime.pack.limits import MAX_FAULTS, MAX_INTEGER, MAX_JSON_D
 
 _MAX_DIGITS = 400
 """Longer numbers are refused before Python's quadratic conversion sees them."""
+
+_CONTAINERS: Final = (dict, list, tuple)
+_finite: Final = json.JSONEncoder(allow_nan=False, check_circular=False, ensure_ascii=False)
 
 
 def canonical_json(value: Any) -> bytes:
@@ -85,6 +90,8 @@ def check_values(value: Any, place: str, repeated: dict[int, str] | None = None)
         place: Where it stands.
         repeated: By the id of an object: a key that its text gave twice.
     """
+    if not repeated and _is_clean(value):
+        return []
     faults: list[Fault] = []
     stack: list[tuple[Any, str, int]] = [(value, place, 0)]
     while stack and len(faults) < MAX_FAULTS:
@@ -113,6 +120,27 @@ def check_values(value: Any, place: str, repeated: dict[int, str] | None = None)
         else:
             stack.extend((item[index], f"{where}/{index}", depth + 1) for index in range(len(item) - 1, -1, -1))
     return faults
+
+
+def _is_clean(value: Any) -> bool:
+    """Whether the libraries' own checks find nothing, which takes a tenth of the time of looking for places."""
+    try:
+        text = orjson.dumps(value, option=orjson.OPT_STRICT_INTEGER | orjson.OPT_PASSTHROUGH_DATACLASS)
+        if b"null" in text:  # what is not finite is written so
+            _finite.encode(value)
+    except (orjson.JSONEncodeError, ValueError, TypeError, RecursionError):
+        return False
+    level = [value] if isinstance(value, _CONTAINERS) else []
+    for _ in range(MAX_JSON_DEPTH):
+        if not level:
+            return True
+        level = [
+            item
+            for outer in level
+            for item in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(item, _CONTAINERS)
+        ]
+    return not level
 
 
 def format_json(value: Any, *, width: int = 120) -> str:

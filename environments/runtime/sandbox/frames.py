@@ -62,11 +62,15 @@ class Call(_Message, frozen=True):
 
 
 class Load(_Message, frozen=True, tag="load"):
-    """The pack, as `encode_pack` writes it; `is_gated` is off only where tests assume that the gate was bypassed."""
+    """The pack, as `encode_pack` writes it; `is_gated` is off only where tests assume that the gate was bypassed.
+
+    `content_sha256` is its identity where the host knows it; finding it out takes longer than loading.
+    """
 
     seq: int
     pack: bytes
     is_gated: bool = True
+    content_sha256: str | None = None
 
 
 class Open(_Message, frozen=True, tag="open"):

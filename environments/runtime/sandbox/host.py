@@ -348,9 +348,10 @@ class Worker:
 
     # What can be asked
 
-    def load(self, pack: bytes, *, is_gated: bool = True) -> frames.Loaded:
+    def load(self, pack: bytes, *, is_gated: bool = True, content_sha256: str | None = None) -> frames.Loaded:
         """Gives the worker its one pack, as `encode_pack` writes it; returns the faults that it finds."""
-        return self.request(frames.Load(self.next_sequence(), pack, is_gated), self.limits.load_seconds, frames.Loaded)
+        message = frames.Load(self.next_sequence(), pack, is_gated, content_sha256)
+        return self.request(message, self.limits.load_seconds, frames.Loaded)
 
     def open(self, starts: Mapping[int, frames.Start]) -> None:
         """Opens episodes under the given numbers; a number that is open is put at its start."""

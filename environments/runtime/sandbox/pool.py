@@ -149,7 +149,10 @@ class WorkerPool:
             runner = self._runners.get(key)
             if runner is None:
                 settings = self.settings
-                runner = PackRunner(key, pack, self._take, settings.limits, settings.upkeep, is_gated=settings.is_gated)
+                runner = PackRunner(
+                    key, pack, self._take, settings.limits, settings.upkeep,
+                    is_gated=settings.is_gated, identity=content_sha256,
+                )  # fmt: skip
                 self._runners[key] = runner
         self._make_room(runner)
         return runner
@@ -192,6 +195,22 @@ class WorkerPool:
             for position, record in zip(positions, runner.calls(requests), strict=True):
                 records[position] = record
         return [record for record in records if record is not None]
+
+    def reset(self, episodes: Sequence[PoolEpisode], scenario: str | Scenario, seed: int | None = None) -> None:
+        """Puts episodes of one pack at a start, in one frame."""
+        self.check()
+        if episodes:
+            episodes[0].runner.reset_many([episode.held for episode in episodes], frames.Start(scenario, seed))
+
+    def diffs(self, episodes: Sequence[PoolEpisode]) -> list[tuple[RowChange, ...]]:
+        """What changed in each of one pack's episodes since it began, in one frame."""
+        self.check()
+        return episodes[0].runner.diffs([episode.held for episode in episodes]) if episodes else []
+
+    def close_episodes(self, episodes: Sequence[PoolEpisode]) -> None:
+        """Lets go of episodes of one pack, in one frame."""
+        if episodes and not self.is_closed:
+            episodes[0].runner.close_episodes([episode.held for episode in episodes if not episode.held.is_closed])
 
     def transact(
         self,

@@ -139,8 +139,21 @@ class PackRunner:
         upkeep: Upkeep,
         *,
         is_gated: bool,
+        identity: str | None = None,
     ) -> None:
+        """Keeps what it takes to start; nothing runs yet.
+
+        Args:
+            content_sha256: What the pack is known by: its identity, or the hash of its bytes.
+            pack: As `encode_pack` writes it.
+            spawn: Gives a locked process.
+            limits: Of a worker.
+            upkeep: When workers are replaced.
+            is_gated: Whether tools.py is held to the gate.
+            identity: The pack's identity, if it is known; else the worker finds it out when it needs it.
+        """
         self.content_sha256 = content_sha256
+        self.identity = identity
         self.pack = pack
         self.limits = limits
         self.upkeep = upkeep
@@ -179,7 +192,7 @@ class PackRunner:
         self.discard(mode)
         worker = self._spawn(mode)
         try:
-            self.loaded = worker.load(self.pack, is_gated=self.is_gated)
+            self.loaded = worker.load(self.pack, is_gated=self.is_gated, content_sha256=self.identity)
         except BaseException:
             worker.kill()
             raise
@@ -278,6 +291,48 @@ class PackRunner:
                     raise
                 self._open.add(episode.number)
             episode.start, episode.log, episode.num_calls = start, [], 0
+
+    def reset_many(self, episodes: Sequence[HeldEpisode], start: frames.Start) -> None:
+        """Puts episodes at one start, in one frame where they are warm.
+
+        Raises:
+            RequestError: The worker refuses the start; the episodes stay where they were.
+            SandboxError: As the worker ends.
+        """
+        with self._use():
+            for episode in episodes:
+                self._check_open(episode)
+            if any(self._mode_of(episode.mode) == "fork" for episode in episodes):
+                for episode in episodes:
+                    self.reset(episode, start)
+                return
+            numbers = {episode.number: start for episode in episodes}
+            try:
+                self._guarded(lambda: self.worker("warm").open(numbers), "warm")
+            except RequestError:
+                self._open.difference_update(numbers)  # the worker closed some; they are rebuilt when next used
+                raise
+            self._open.update(numbers)
+            for episode in episodes:
+                episode.start, episode.log, episode.num_calls = start, [], 0
+
+    def diffs(self, episodes: Sequence[HeldEpisode]) -> list[tuple[RowChange, ...]]:
+        """What changed in each episode since it began, in one frame where they are warm.
+
+        Raises:
+            SandboxError: As the worker ends.
+        """
+        with self._use():
+            for episode in episodes:
+                self._check_open(episode)
+            if any(self._mode_of(episode.mode) == "fork" for episode in episodes):
+                return [self.ask(episode, "diff").diff or () for episode in episodes]
+
+            def tell() -> list[tuple[RowChange, ...]]:
+                self._ensure_open(episodes)
+                return self.worker("warm").diffs([episode.number for episode in episodes])
+
+            return self._guarded(tell, "warm")
 
     def close_episodes(self, episodes: Iterable[HeldEpisode]) -> None:
         """Closes episodes; closing twice is nothing."""

@@ -124,7 +124,7 @@ class Server:
         """Takes the one pack of this process."""
         if self.engine is not None:
             raise RequestFailedError("this worker has its pack; another needs another process")
-        self.engine = Engine(decode_pack(request.pack), gate=request.is_gated)
+        self.engine = Engine(decode_pack(request.pack), gate=request.is_gated, content_sha256=request.content_sha256)
         return frames.Loaded(request.seq, list(self.engine.faults), list(self.engine.tables))
 
     def open_new(self, start: frames.Start) -> Episode:

@@ -1,6 +1,7 @@
 """Arguments and results against their schemas: compiled once for each tool, about a microsecond for each call."""
 
 import copy
+import json
 import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,8 @@ from environments.runtime.schema.references import References
 if TYPE_CHECKING:  # the pack's validation imports this module
     from environments.runtime.pack.model import Tool
 
+_finite = json.JSONEncoder(allow_nan=False, check_circular=False, ensure_ascii=False)
+"""Of values that orjson has written; refuses what is not finite, several times as fast as a walk in Python."""
 MAX_VALUE_BYTES = 256 << 10
 MAX_ERRORS = 16
 MAX_MESSAGE_CHARACTERS = 300
@@ -116,6 +119,16 @@ def _shorten(message: str) -> str:
 
 
 def _holds_nan(value: Any) -> bool:
+    try:
+        _finite.encode(value)
+    except ValueError:
+        return True
+    except TypeError:  # orjson writes dates and the like, too
+        return _walk_for_nan(value)
+    return False
+
+
+def _walk_for_nan(value: Any) -> bool:
     stack = [value]
     while stack:
         item = stack.pop()

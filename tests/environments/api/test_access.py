@@ -17,6 +17,7 @@ from environments.models import ApiToken, AuditEvent, Decision, EnvironmentSessi
 from environments.runtime.pack import zip_pack
 from environments.services import create_api_token, record_audit, record_decision, session_snapshot
 from tests.environments.api.test_jobs import NOWHERE, problem
+from tests.factories.compilation import a_compilation
 from tests.factories.environments import JobFactory, UserFactory
 from tests.factories.registry import little_pack, little_version
 from tests.factories.sources import PETS, openapi_document
@@ -27,6 +28,10 @@ V, R, O, A = "viewer", "reviewer", "operator", "admin"  # noqa: E741 - one colum
 EVERYONE = {V, R, O, A}
 MATRIX = {
     ("GET", "audit/"): {A},
+    ("GET", "compilations/"): EVERYONE,
+    ("GET", "compilations/<uuid:code>/"): EVERYONE,
+    ("GET", "compilations/<uuid:code>/environments/"): EVERYONE,
+    ("GET", "compilations/<uuid:code>/operations/"): EVERYONE,
     ("GET", "decisions/"): EVERYONE,
     ("GET", "decisions/<uuid:code>/"): EVERYONE,
     ("GET", "docs/"): EVERYONE,
@@ -139,6 +144,7 @@ def ask(admin):
     )
     version = little_version()
     assert version.move(EnvironmentVersion.Status.VERIFIED)
+    compilation = a_compilation()
     document = openapi_document(info={"title": "Pets", "version": "1"})  # says nothing of its terms
 
     def ask(client, method, path, token):
@@ -146,7 +152,8 @@ def ask(admin):
         session = EnvironmentSession.objects.create(user=token.user, version=version, scenario="small")
         subjects = {"decisions": decision, "tokens": token, "versions": version, "sessions": session}
         subjects |= {"tools": version.tools.first(), "scenarios": version.scenarios.first()}
-        subjects |= {"documents": document, "sources": document.source, "operations": document.operations.first()}
+        subjects |= {"compilations": compilation, "documents": document, "sources": document.source}
+        subjects |= {"operations": document.operations.first()}
         subject = subjects.get(noun, queued if "cancel" in path else job)
         name = "library" if noun == "environments" else "seed_load"
         url = "/api/v1/" + path.replace("<uuid:code>", str(subject.code)).replace("<slug:name>", name)

@@ -131,7 +131,7 @@ def test_approval_is_the_newest_verdict_that_stands(api, reviewer):
         decide_version(version=version, verdict=verdict, user=reviewer)
     assert api.get(f"{VERSIONS}{version.code}/").json()["approval"] == "approve"
 
-    decide_version(version=version, verdict=Decision.Verdict.RETIRE, user=reviewer, reason_codes=["other"])
+    decide_version(version=version, verdict=Decision.Verdict.RETIRE, user=reviewer, reason_codes=["licence"])
 
     assert api.get(f"{URL}environments/seed_bank/").json()["approval"] == "retire"
     assert [row["code"] for row in found(api, "versions/", approval="retire")] == [str(version.code)]
@@ -704,7 +704,7 @@ def test_version_at_its_end_is_not_verified(api, status):
         ("verified", {"verdict": "reject", "reason_codes": ["licence", "leak"], "note": " as is "}, "rejected"),
         ("verified", {"verdict": "retire", "note": "replaced"}, "retired"),
         ("draft", {"verdict": "discard"}, "discarded"),
-        ("rejected", {"verdict": "discard", "reason_codes": ["other"]}, "discarded"),
+        ("rejected", {"verdict": "discard", "reason_codes": ["other"], "note": "too small"}, "discarded"),
     ],
 )
 def test_decision_moves_the_status(api, operator, before, body, after):
@@ -750,6 +750,8 @@ def test_decision_that_the_status_does_not_allow_is_a_conflict(api, status, verd
         ({"verdict": "reject"}, ["/reason_codes"]),
         ({"verdict": "reject", "reason_codes": ["ugly"]}, ["/reason_codes/0"]),
         ({"verdict": "reject", "reason_codes": "leak"}, ["/reason_codes"]),
+        ({"verdict": "reject", "reason_codes": ["leak", "other"]}, ["/note"]),
+        ({"verdict": "retire", "reason_codes": ["other"], "note": " "}, ["/note"]),
         ({"verdict": "approve", "note": 7}, ["/note"]),
         ({"verdict": "approve", "note": "x" * 4001}, ["/note"]),
         ({"verdict": "approve", "reason": "leak"}, ["/reason"]),

@@ -19,7 +19,7 @@ from environments.services import create_api_token
 from tests.environments.api.test_jobs import NOWHERE, pointers, problem
 from tests.factories.environments import UserFactory
 from tests.factories.little_pack import TOOL_LIST, TOOLS, object_schema, tool
-from tests.factories.registry import little_pack, shipped_version
+from tests.factories.registry import little_pack, shipped_version, unchecked_version
 
 pytestmark = pytest.mark.django_db
 URL = "/api/v1/sessions/"
@@ -676,6 +676,28 @@ def test_sessions_of_a_version_that_was_retired_go_on(api, url, version):
     assert version.move(EnvironmentVersion.Status.RETIRED)
 
     assert call(api, url)["status"] == "success"
+
+
+def test_zero_character_that_a_tool_stores_is_kept_and_shown(api, operator):
+    source = f"{TOOLS}\n\ndef nul(ctx):\n    ctx.db.run(\"UPDATE books SET title = 'a' || char(0)\")\n    return {{}}\n"
+    odd = library_version(tools=(*TOOL_LIST, tool("nul", "write", object_schema())), tools_py=source, title="Odd")
+    place = f"{URL}{services.create_session(user=operator, version=odd, scenario='small').code}/"
+
+    made = call(api, place, "nul")
+
+    assert made["status"] == "success"
+    assert any("\0" in change["after"]["title"] for change in made["changes"])
+    for path in ("calls/?changes=true", "state/", "diff/", "transcript/"):
+        assert api.get(f"{place}{path}").status_code == 200
+    assert ToolCall.objects.for_outline().get().num_changes == len(made["changes"])
+
+
+def test_caller_is_told_when_the_worker_does_not_take_the_pack(api, operator):
+    broken = unchecked_version(little_pack(tools_py="def nothing(ctx):\n    return {}\n"))
+    assert broken.move(EnvironmentVersion.Status.VERIFIED)
+    session = EnvironmentSession.objects.create(user=operator, version=broken, scenario="small")
+
+    problem(api.post(f"{URL}{session.code}/call/", DRAW), 503, "sandbox_failed")
 
 
 def test_caller_is_told_when_no_worker_can_be_had(api, url, monkeypatch):

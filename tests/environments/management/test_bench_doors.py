@@ -19,6 +19,7 @@ def test_bench_pack_has_no_fault():
 
 
 @pytest.mark.kill
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_figures_have_their_targets_and_no_session_sees_another(tmp_path):
     environment = {

@@ -9,7 +9,15 @@ from django.utils import timezone
 
 from environments import services
 from environments.core.jobs import Queue, job_kinds
-from environments.models import Job, Operation, SourceDocument, VerificationRun
+from environments.models import (
+    Compilation,
+    CompiledEnvironment,
+    CompiledOperation,
+    Job,
+    Operation,
+    SourceDocument,
+    VerificationRun,
+)
 from environments.services import self_check
 from tests.factories.registry import shipped_version
 from tests.factories.sites import api, open_site
@@ -29,6 +37,10 @@ def an_upload():
     return {"document": str(services.store_upload(data=orjson.dumps(PETS), name="pets.json").code)}
 
 
+def a_shipped_document():
+    return {"documents": [str(services.import_shipped_document(name="rbaskets.in").code)]}
+
+
 PARAMETERS = {
     "self_check": dict,
     "seed_load": lambda: {"mode": "rows", "count": 2500, "seed": 3},
@@ -38,6 +50,7 @@ PARAMETERS = {
     "import_collection": a_list,
     "clean_operations": lambda: {"collection": openapi_document().source.collection},
     "import_shipped_documents": lambda: {"names": ["openstf.io"]},
+    "compile_environments": a_shipped_document,
 }
 """How each startable kind is run here; a kind without an entry fails `test_every_startable_kind_is_run_twice`."""
 
@@ -66,12 +79,24 @@ def test_every_startable_kind_is_run_twice():
     assert {kind.name for kind in job_kinds() if kind.is_startable} == PARAMETERS.keys()
 
 
-NUM_CHILDREN = {"self_check": len(Queue), "seed_load": 2500, "install_packs": 2, "import_collection": 1}
+NUM_CHILDREN = {
+    "self_check": len(Queue),
+    "seed_load": 2500,
+    "install_packs": 2,
+    "import_collection": 1,
+    "compile_environments": 1,
+}
 
 
 def rows_of_sources():
     heads = SourceDocument.objects.order_by("code").values_list("pk", "code", "status", "funnel", "guard_version")
     return list(heads), list(Operation.objects.order_by("code").values_list("pk", "code", "is_kept", "content"))
+
+
+def rows_of_ledger():
+    heads = Compilation.objects.order_by("pk").values_list("pk", "code", "status", "report", "num_tools")
+    environments = CompiledEnvironment.objects.order_by("pk").values_list("pk", "name", "outcome", "version")
+    return list(heads), list(environments), list(CompiledOperation.objects.order_by("pk").values_list("pk", "reason"))
 
 
 @pytest.fixture
@@ -82,14 +107,15 @@ def site(settings):
 
 
 @pytest.mark.parametrize("kind", PARAMETERS)
-def test_second_run_leaves_the_same_rows(kind, operator, site):
+def test_second_run_leaves_the_same_rows(kind, operator, site, settings):
+    settings.JOB_HEARTBEAT_SECONDS = 600  # its own connection would not see the row of this test's transaction
     make = PARAMETERS[kind]
     job, _ = services.create_job(
         kind=kind, parameters=make(site) if kind == "import_collection" else make(), user=operator
     )
     run_with_children(job)
     assert job.status == "succeeded", job.error_message
-    num_runs, sources = VerificationRun.objects.count(), rows_of_sources()
+    num_runs, sources, ledger = VerificationRun.objects.count(), rows_of_sources(), rows_of_ledger()
     first, result = rows_of(job), job.result
 
     # As if the worker had died after its last row and before it could say so.
@@ -100,8 +126,10 @@ def test_second_run_leaves_the_same_rows(kind, operator, site):
     assert job.status == "succeeded", job.error_message
     assert rows_of(job) == first
     assert len(first) == NUM_CHILDREN.get(kind, 0)
-    assert VerificationRun.objects.count() == num_runs == {"verify_environment": 1, "install_packs": 2}.get(kind, 0)
+    expected_runs = {"verify_environment": 1, "install_packs": 2, "compile_environments": 1}
+    assert VerificationRun.objects.count() == num_runs == expected_runs.get(kind, 0)
     assert rows_of_sources() == sources
+    assert rows_of_ledger() == ledger
     if kind != "self_check":
         assert job.result == result
 

@@ -290,6 +290,19 @@ def test_rejection_needs_reasons_that_are_known(reviewer):
     assert EnvironmentVersion.objects.get(pk=version.pk).status == Status.VERIFIED
 
 
+@pytest.mark.parametrize("note", ["", " \n\t"])
+@pytest.mark.parametrize("verdict", [Verdict.REJECT, Verdict.RETIRE])
+def test_other_reason_needs_a_note_that_says_which(reviewer, verdict, note):
+    version = version_that_is(Status.VERIFIED)
+
+    with pytest.raises(InvalidInputError) as raised:
+        decide(version, verdict, reviewer, reason_codes=["leak", "other"], note=note)
+
+    assert [(fault.pointer, fault.code) for fault in raised.value.fields] == [("/note", "required")]
+    assert not Decision.objects.exists()
+    assert decide(version, verdict, reviewer, reason_codes=["other"], note="Its clock stands still.").note
+
+
 def test_decision_is_about_the_row_and_not_about_what_somebody_saw(reviewer):
     version = version_that_is(Status.VERIFIED)
     seen = EnvironmentVersion.objects.get(pk=version.pk)
@@ -307,7 +320,7 @@ def test_one_of_many_concurrent_decisions_moves_the_version(reviewer):
     def retire_or_reject(position):
         mine = EnvironmentVersion.objects.select_related("environment").get(pk=version.pk)
         try:
-            return decide(mine, [Verdict.RETIRE, Verdict.REJECT][position % 2], reviewer, reason_codes=["other"])
+            return decide(mine, [Verdict.RETIRE, Verdict.REJECT][position % 2], reviewer, reason_codes=["licence"])
         except StaleStateError:
             return None
 

@@ -9,6 +9,7 @@ from environments.core.errors import SandboxFailedError, StaleStateError
 from environments.models import EnvironmentVersion, Job, VerificationRun
 from environments.runtime.cases import CaseResult, CasesResult
 from environments.runtime.conformance import Check, ConformanceReport, Finding
+from environments.runtime.figures import Rate, Rates, ToolFigures
 from environments.runtime.pack import read_pack
 from environments.runtime.records import CallRecord, CallStatus
 from environments.runtime.sandbox.errors import EpisodeLost, SandboxUnavailableError, SandboxViolation
@@ -62,7 +63,7 @@ def test_shipped_pack_is_verified(name):
 
     run = verify_environment(version=version)
 
-    assert (run.outcome, run.findings, run.number, run.verifier_version) == ("passed", [], 1, "conformance/1")
+    assert (run.outcome, run.findings, run.number, run.verifier_version) == ("passed", [], 1, "verification/2")
     assert (run.num_cases, run.num_cases_held) == (version.num_cases, version.num_cases)
     assert run.num_answered == run.num_calls >= 150
     assert run.completeness_ratio == 1.0
@@ -377,3 +378,88 @@ def test_job_fails_by_name_when_the_workers_cannot_be_had(monkeypatch, operator)
 
     assert (job.status, job.error_code) == ("failed", "sandbox_failed")
     assert "Landlock" in job.error_message
+
+
+# --- Rates, and tools that are dropped --------------------------------------------------------------------------------
+
+
+def compiled_version(pack):
+    return services.import_pack(pack=pack, origin=EnvironmentVersion.Origin.COMPILED, user=None).version
+
+
+def cafe_with(old, new):
+    pack = read_pack(PACKS / "repair_cafe")
+    assert old in pack.tools_py
+    return dataclasses.replace(pack, tools_py=pack.tools_py.replace(old, new))
+
+
+def test_run_tells_three_rates_apart_and_which_tables_each_tool_uses(few_calls):
+    version = shipped_version("tide_gauges", status=Status.DRAFT)
+
+    run = verify_environment(version=version)
+
+    assert list(run.rates) == ["interface", "execution", "transition"]
+    assert all(rate["num_held"] == rate["num"] > 0 for rate in run.rates.values())
+    assert run.rates["transition"]["num"] == run.num_cases
+    names = {tool.name for tool in version.tools.all()}
+    assert run.figures.keys() == run.tool_tables.keys() == names
+    assert sum(one["num_execution"] for one in run.figures.values()) == run.rates["execution"]["num"]
+    assert all(one["num_failures"] == one["num_cases_unexpected_failure"] == 0 for one in run.figures.values())
+    known = set(version.tables.values_list("name", flat=True))
+    assert all(set(use["reads"]) | set(use["writes"]) <= known for use in run.tool_tables.values())
+    assert (run.warnings, run.dropped) == ([], [])
+
+
+def test_version_is_not_admitted_when_a_rate_is_not_full(monkeypatch):
+    short = {"draw": ToolFigures(1, 0, 0, Rates(Rate(1, 1), Rate(1, 1), Rate(0, 1)))}
+    found = verification._Verified((), (), 180, 180, figures=short)
+    monkeypatch.setattr(verification, "_execute", lambda version, report: found)
+
+    run = verify_environment(version=shipped_version("tide_gauges", status=Status.DRAFT))
+
+    assert (run.outcome, run.rates["transition"]) == ("failed", {"num_held": 0, "num": 1})
+
+
+def test_failing_tool_of_a_compiled_version_is_dropped_and_the_rest_is_a_version_of_its_own(operator):
+    version = compiled_version(cafe_with("status = 'collected'", "status = 'repaired'"))
+    job = JobFactory.create(kind="verify_environment", created_by=operator)
+
+    run, again = (verify_environment(version=fresh(version), job=job, may_drop=True) for _ in range(2))
+
+    assert run == again == VerificationRun.objects.get()
+    assert (run.outcome, run.job, run.findings) == ("passed", job, [])
+    assert [(one["tool"], one["code"]) for one in run.dropped] == [("confirm_collection", "cases")]
+    kept = fresh(run.version)
+    assert kept != version
+    assert (kept.status, kept.origin, kept.number) == (VERIFIED, "compiled", 2)
+    assert kept.environment.verified_version == kept
+    assert kept.num_tools == version.num_tools - 1
+    assert all(rate["num_held"] == rate["num"] for rate in run.rates.values())
+    assert fresh(version).status == Status.DISCARDED
+    assert "confirm_collection" in version.history.first().reason
+
+
+def test_compiled_version_below_the_bar_is_discarded_with_everything_that_went():
+    version = compiled_version(cafe_with("ctx.db.", "ctx.nothing."))
+
+    run = verify_environment(version=version, may_drop=True)
+
+    assert (run.version, run.outcome) == (version, "failed")
+    assert len(run.dropped) > 10
+    assert fresh(version).status == Status.DISCARDED
+    assert version.history.first().reason.startswith("below the bar: few_tools")
+    assert EnvironmentVersion.objects.count() == 1
+
+
+def test_right_compiled_version_stays_as_it_is():
+    version = compiled_version(read_pack(PACKS / "repair_cafe"))
+
+    run = verify_environment(version=version, may_drop=True)
+
+    assert (run.version, run.outcome, run.dropped) == (version, "passed", [])
+    assert EnvironmentVersion.objects.count() == 1
+
+
+def test_no_tool_of_a_verified_version_is_dropped():
+    with pytest.raises(StaleStateError, match="no tool of it is dropped"):
+        verify_environment(version=shipped_version("tide_gauges"), may_drop=True)

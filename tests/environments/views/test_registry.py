@@ -195,10 +195,10 @@ class TestList:
         assert "Import pack" not in shown
         assert "install_packs" not in shown
 
-    def test_search_of_the_top_bar_leads_here(self, operator_client: Client) -> None:
+    def test_search_of_the_top_bar_keeps_the_words(self, operator_client: Client) -> None:
         shown = text(operator_client.get("/environments/?q=seed"))
 
-        assert '<form class="search" action="/environments/"' in shown
+        assert '<form class="search" action="/search/"' in shown
         assert 'name="q" value="seed"' in shown
 
     def test_costs_as_many_queries_for_many_rows_as_for_few(
@@ -603,7 +603,7 @@ class TestVerification:
 
     def test_answers_409_when_it_is_out_of_use_for_good(self, operator_client: Client, operator: User) -> None:
         version = verified()
-        decide(version, operator, "retire", reason_codes=["other"])
+        decide(version, operator, "retire", reason_codes=["licence"])
 
         response = operator_client.post(page(version, "version_verify"))
 
@@ -659,7 +659,7 @@ class TestVerification:
         assert "cases 2 cases/0 <script>alert(1)</script> case cases/1 differs" in shown
         assert "memory␛ grew" in shown
         assert "58 of 60 answered or refused by a declared code" in shown
-        assert "draw ✗ 0 of 1 destructive look 0 of 0 idempotent" in shown
+        assert "draw ✗ 0 of 1 destructive — — — — — look 0 of 0 idempotent" in shown
         assert "Cases that did not hold 1 of 1 Case Tool What differed draw_once success draw" in shown
 
     def test_shows_an_earlier_run_when_the_address_names_it(self, operator_client: Client) -> None:
@@ -718,6 +718,16 @@ class TestDecision:
         assert "Bad" in text(response)
         assert not Decision.objects.exists()
 
+    def test_shows_the_fault_at_the_note_when_the_reason_is_another_one(self, reviewer: User) -> None:
+        data = {"verdict": "retire", "reason_codes": ["other"], "note": " "}
+
+        response = sign_in(reviewer).post(page(verified(), "version_decide"), data)
+
+        assert response.status_code == 422
+        assert response.context["form"].errors.keys() == {"note"}
+        assert "The reason 'other' needs a note that says which." in words(response)
+        assert not Decision.objects.exists()
+
     @pytest.mark.parametrize("data", [{}, {"verdict": "nonsense"}, {"verdict": "reject", "reason_codes": ["nonsense"]}])
     def test_answers_422_when_the_form_is_wrong(self, reviewer: User, data: dict[str, Any]) -> None:
         assert sign_in(reviewer).post(page(verified(), "version_decide"), data).status_code == 422
@@ -725,7 +735,7 @@ class TestDecision:
 
     def test_answers_409_when_the_state_has_moved_on(self, reviewer: User) -> None:
         version, client = verified(), sign_in(reviewer)
-        decide(version, reviewer, "reject", reason_codes=["other"])
+        decide(version, reviewer, "reject", reason_codes=["licence"])
 
         response = client.post(page(version, "version_decide"), {"verdict": "approve"})
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
 from environments import services
@@ -288,6 +289,21 @@ class TestHostileContent:
         assert "\u202e" not in shown
         assert "\x1b" not in shown
         assert "\u241b" in page
+
+    def test_shows_a_change_with_nul(self, operator_client: Client, admin: User, bare: EnvironmentSession) -> None:
+        change = {"table": "species", "key": {"species_code": "a\0b"}, "kind": "insert", "before": None,
+                  "after": {"species_code": "a\0b", "family": None}}  # fmt: skip
+        add_calls(bare, ['{"species_code":"a\\u0000b"}'], changes=[change])
+
+        for rest in ("", "steps/0/", "steps/0/result/", "?q=species_code", "?status=errors"):
+            assert operator_client.get(address(bare, rest)).status_code == 200
+        for rest in ("calls/?changes=true", "transcript/"):
+            assert operator_client.get(f"/api/v1/sessions/{bare.code}/{rest}").status_code == 200
+        row = ToolCall.objects.for_outline().get()
+        assert row.num_changes == 1
+        for name, key in (("environmentsession", bare.pk), ("toolcall", row.pk)):
+            shown = sign_in(admin).get(reverse(f"admin:environments_{name}_change", args=[key]))
+            assert shown.status_code == 200
 
     def test_keeps_a_line_of_a_megabyte_and_broken_json_as_they_are(
         self, operator_client: Client, bare: EnvironmentSession

@@ -16,8 +16,12 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from environments import services
+from environments.core.cleaning import CLEANER_VERSION
 from environments.core.sources.model import Fetched
+from environments.core.sources.readers import READER_VERSION
 from environments.models import Decision, Job, LeakHit, Operation, Source, SourceDocument, User
+from environments.runtime.sandbox.errors import SandboxUnavailableError
+from environments.runtime.sandbox.pool import WorkerPool
 from environments.services.document_use import allow_document, document_use
 from environments.services.sources import read_document, store_document
 from environments.views.sources_operation import references, schema_view
@@ -690,7 +694,8 @@ class TestTerms:
 
         shown = words(operator_client.get(page(document, "source_terms")))
 
-        for part in (document.sha256, "application/json", "reader 1, cleaner 1", "SPDX MIT", "Readings 1 of 1"):
+        versions = f"reader {READER_VERSION}, cleaner {CLEANER_VERSION}"
+        for part in (document.sha256, "application/json", versions, "SPDX MIT", "Readings 1 of 1"):
             assert part in shown
 
     def test_reviewer_allows_what_is_not_free(self, reviewer: User) -> None:
@@ -748,6 +753,14 @@ class TestTerms:
         assert 'name="note"' not in text(sign_in(viewer).get(page(guarded_document(info=NO_TERMS), "source_terms")))
 
 
+def sketch_document() -> SourceDocument:
+    """A Python sketch whose one function takes a class of its own."""
+    source = b'class Guest(TypedDict):\n    telephone: str\n\ndef book(guest: Guest) -> int:\n    """Books a room."""\n'
+    document, _ = store_document(fetched=Fetched("https://example.org/hotel.py", source, "text/x-python"))
+    read_document(document=document)
+    return document
+
+
 class TestOperation:
     def test_shows_what_it_takes_and_gives(self, operator_client: Client) -> None:
         shown = words(operator_client.get(operation_page(openapi_document(), "listPets")))
@@ -803,6 +816,28 @@ class TestOperation:
         code = operation(other, "addPet").code
 
         assert operator_client.get(page(document, "operation_detail", code)).status_code == 404
+
+    def test_classes_of_a_sketch_are_shown(self, operator_client: Client) -> None:
+        document = sketch_document()
+
+        response = operator_client.get(operation_page(document, "book"))
+
+        assert "Guest object Name Type Required Constraints Description telephone text" in words(response)
+
+    def test_sketch_is_shown_without_its_classes_when_no_worker_can_be_locked(
+        self, operator_client: Client, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        document = sketch_document()
+
+        def sketch(_: WorkerPool, source: bytes) -> None:
+            raise SandboxUnavailableError("Missing layer: seccomp")
+
+        monkeypatch.setattr(WorkerPool, "sketch", sketch)
+
+        response = operator_client.get(operation_page(document, "book"))
+
+        assert response.status_code == 200
+        assert "The document does not define it." in words(response)
 
     def test_tool_without_a_request_is_shown_too(self, operator_client: Client) -> None:
         tools = [{

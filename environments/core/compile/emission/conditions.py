@@ -34,6 +34,10 @@ from environments.runtime.pack.model import Condition
 CAPTURE: Final = "rows"
 """How many rows there were, where nothing names a new one."""
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_OF_JSON_EACH: Final = frozenset({
+    "atom", "fullkey", "id", "json", "key", "parent", "path", "root", "type", "value",
+})  # fmt: skip
+"""Columns of `json_each` itself, which hide a table's own within its query."""
 _UNQUOTABLE: Final = re.compile(r'["\\\x00-\x1f]')
 
 
@@ -175,7 +179,8 @@ def _written(subject: Subject, each: Assignment, assignments: Sequence[Assignmen
     parameter = f":{subject.python(argument)}"
     if column.kind is ValueKind.JSON:
         # Two texts of one JSON value differ, but not in how many members it has.
-        same = f"(SELECT count(*) FROM json_each({name})) = (SELECT count(*) FROM json_each({parameter}))"
+        held = f"{quoted(subject.table.name)}.{name}" if column.name in _OF_JSON_EACH else name
+        same = f"(SELECT count(*) FROM json_each({held})) = (SELECT count(*) FROM json_each({parameter}))"
         return same if subject.is_given(argument) else f"({parameter} IS NULL OR {same})"
     if subject.is_given(argument):
         return f"{name} = {parameter}"

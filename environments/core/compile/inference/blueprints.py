@@ -150,6 +150,7 @@ def _table(table: TableDraft, has_tools: bool, schema: Schema) -> Table:
         return made
     # Nothing shows it: what keeps foreign keys whole is enough.
     needed = set(made.primary_key) | {name for key in made.foreign_keys for name in key.columns}
+    needed |= {column.name for column in table.scope.values()}
     columns = tuple(column for column in made.columns if column.name in needed)
     return Table(
         made.name, made.noun, made.description, columns, made.primary_key, made.foreign_keys, made.role, has_tools=False

@@ -206,6 +206,20 @@ def align_references(service: Service) -> None:
                 _rename(table, column, member)
 
 
+def refer(table: TableDraft, column: ColumnDraft, kind: ValueKind) -> bool:
+    """Lets the column of an embedded object hold the member that names it, if that has the wanted kind."""
+    if column.kind is not ValueKind.JSON or column.shape is None or column.shape.type is not ShapeType.OBJECT:
+        return False
+    members = {squash(each.name): each for each in table.shapes.properties(column.shape) if len(each.path) == 1}
+    for name in (*_REFERENCE_KEYS, "username", "name"):
+        member = members.get(name)
+        if member is not None and kind_of(member.shape, member.name) is kind:
+            column.path = (*column.path, "")
+            _rename(table, column, member)
+            return True
+    return False
+
+
 def _rename(table: TableDraft, column: ColumnDraft, member: Property) -> None:
     path = (*column.path[:-1], member.name)
     name = ident("_".join(table.short(path)), table.columns)
@@ -223,7 +237,7 @@ def _add_shown(
     if entity is None or entity is table.entity or call.envelope.form not in (Form.ROW, Form.ROWS):
         return
     shown = service.shapes[call.source].properties(entity, table.family.promoted)
-    known = sum(table.column_at(each.path) is not None for each in shown)
+    known = sum(table.column_of(each.path) is not None for each in shown)
     if service.shapes[call.source] is not table.shapes or known < MIN_KNOWN * len(shown):
         return
     for each in shown:

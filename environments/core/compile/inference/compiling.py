@@ -87,7 +87,7 @@ def _read(documents: Sequence[Document], left: list[LeftOut]) -> Service:
             try:
                 calls.append(read_call(each.operation, sha256, family, shapes[sha256]))
             except UnreadOperationError as error:
-                left.append(LeftOut(sha256, each.operation.key, error.reason))
+                left.append(LeftOut(sha256, each.operation.key, error.reason, error.detail))
     return Service(calls, shapes, family)
 
 

@@ -16,6 +16,9 @@ Collection = tuple[str, ...]
 """The literals of a path: what names a collection, whatever its parameters are called."""
 
 
+_IDS = ("id", "sid", "gid", "uuid", "arn")
+
+
 class LeftOutError(Exception):
     """An operation whose meaning is not certain.
 
@@ -91,6 +94,8 @@ class TableDraft:
     parents: list["ParentKey"] = field(default_factory=list)
     key_parameters: set[str] = field(default_factory=set)
     """Squashed names of path parameters that give the key."""
+    other_parameters: set[str] = field(default_factory=set)
+    """Squashed names of path parameters that give another table's key, although they stand in its place."""
     link: "tuple[TableDraft, TableDraft] | None" = None
     """The two ends, of a link table."""
     constants: dict[tuple[str, ...], str] = field(default_factory=dict)
@@ -105,9 +110,16 @@ class TableDraft:
         """A path without the member that the family wraps around its resources."""
         return path[1:] if len(path) > 1 and path[0] in self.family.promoted else path
 
-    def column_at(self, path: tuple[str, ...]) -> ColumnDraft | None:
-        """The column that a property or input of that place means."""
+    def column_of(self, path: tuple[str, ...]) -> ColumnDraft | None:
+        """The column of a property."""
         return self.by_name.get(squash("".join(self.short(path))))
+
+    def column_at(self, path: tuple[str, ...]) -> ColumnDraft | None:
+        """The column that an input of that place means: `sim` may set `sim_sid`."""
+        name = squash("".join(self.short(path)))
+        return next(
+            (self.by_name[each] for each in (name, *(name + tail for tail in _IDS)) if each in self.by_name), None
+        )
 
     def properties(self, shape: Shape) -> tuple[Property, ...]:
         """The members of a shape after the family's promotion."""
@@ -129,8 +141,10 @@ class TableDraft:
         key = self.key
         if key is None:
             return False
+        if squash(parameter) in self.key_parameters:
+            return True
         names = {squash(key.path[-1] if key.path else key.name): key.name, squash(key.name): key.name}
-        return squash(parameter) in self.key_parameters or key_name(parameter, self.noun, names) is not None
+        return squash(parameter) not in self.other_parameters and key_name(parameter, self.noun, names) is not None
 
     @property
     def home(self) -> Collection:

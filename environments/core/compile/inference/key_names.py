@@ -1,9 +1,17 @@
 """Which property a key parameter names: `orderId`, `order`, `id_or_name`, `order_number`."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from environments.core.compile.reading.words import snake, squash
+
+
+def names_other(parameter: str, noun: str, nouns: Collection[str]) -> bool:
+    """Whether a parameter gives the key of another thing: `project_id` of an analysis."""
+    match = re.fullmatch(r"(.+?)_?(id|uuid|gid|sid|guid|arn)", snake(parameter))
+    if match is None or match[1] == noun or noun.endswith(f"_{match[1]}") or noun.startswith(f"{match[1]}_"):
+        return False
+    return match[1] in nouns
 
 
 def key_name(parameter: str, noun: str, names: Mapping[str, str]) -> str | None:

@@ -6,9 +6,10 @@ of the path above it, which then belong to the primary key.
 
 import re
 from collections import Counter
+from collections.abc import Collection as Names
 from collections.abc import Iterable, Mapping, Sequence
 
-from environments.core.compile.inference.columns import MIN_KNOWN, add_column
+from environments.core.compile.inference.columns import MIN_KNOWN, add_column, refer
 from environments.core.compile.inference.drafts import (
     Collection,
     ColumnDraft,
@@ -17,7 +18,7 @@ from environments.core.compile.inference.drafts import (
     TableDraft,
     parents_of,
 )
-from environments.core.compile.inference.key_names import key_name
+from environments.core.compile.inference.key_names import key_name, names_other
 from environments.core.compile.reading.calls import Act, Call, Form, Input, Place, Shape, ShapeType
 from environments.core.compile.reading.families import KeyStyle
 from environments.core.compile.reading.shapes import EXPANDS
@@ -35,8 +36,9 @@ _KEYED = frozenset({Act.GET, Act.DELETE, Act.UPDATE, Act.REPLACE, Act.ACTION})
 def choose_keys(service: Service) -> None:
     """Gives each table its key; tables without one are taken out, with their collections noted."""
     kept = []
+    nouns = {table.noun for table in service.tables}
     for table in service.tables:
-        if _choose(table):
+        if _choose(table, nouns):
             kept.append(table)
         else:
             for collection in table.collections:
@@ -62,7 +64,7 @@ def key_inputs(call: Call) -> list[Input]:
     return sorted(found, key=lambda each: not each.is_required)
 
 
-def _choose(table: TableDraft) -> bool:
+def _choose(table: TableDraft, nouns: Names[str]) -> bool:
     names = {
         squashed: column.name
         for squashed, column in table.by_name.items()
@@ -74,7 +76,11 @@ def _choose(table: TableDraft) -> bool:
             if call.act in _KEYED:
                 asked += [(each.name, each.shape) for each in key_inputs(call)[:1]]
         elif call.steps[-1].parameter is not None and call.envelope.form is not Form.ROWS:
-            asked.append((call.steps[-1].parameter, _parameter_shape(call, call.steps[-1].parameter)))
+            parameter = call.steps[-1].parameter
+            if names_other(parameter, table.noun, nouns):
+                table.other_parameters.add(squash(parameter))
+            else:
+                asked.append((parameter, _parameter_shape(call, parameter)))
     votes = Counter(key_name(name, table.noun, _of_type(names, table, name, shape)) for name, shape in asked)
     if len(votes) > 1:
         votes.pop(None, None)
@@ -189,8 +195,11 @@ def _scope_column(table: TableDraft, literal: str, parameter: str, parent: Table
     wanted = [parameter]
     if noun:
         wanted += [f"{noun}_id"] + ([noun] if parent is not None else [])
+    kind = parent.key.kind if parent is not None and parent.key is not None else ValueKind.TEXT
     for name in wanted:
         column = table.column_for(name)
+        if column is not None:
+            refer(table, column, kind)
         if (
             column is not None
             and column is not table.key
@@ -296,12 +305,20 @@ def _find_target(table: TableDraft, column: ColumnDraft, by_noun: Mapping[str, T
         found = by_noun.get(squash(stem)) or (table if stem == "parent" else None)
         if found is None and "_" in stem:
             found = by_noun.get(squash(stem.rsplit("_", 1)[1]))
+        if found is table and not stem.startswith(("parent", "original", "source", "previous", "next", "duplicate")):
+            found = None  # the row's own id once more
+    elif (named := re.fullmatch(r"(.+?)_?(identifier|name|number|code|key|slug)", name)) is not None:
+        found = by_noun.get(squash(named[1]))
+        if found is None or found is table or found.key is None or squash(found.key.name) != squash(name):
+            found = None
     elif name == singular(name):
         found = by_noun.get(squash(name)) if _says_id(column) else None
         if found is not None and (found is table or found.key is None or not _GLOBAL.search(squash(found.key.name))):
             found = None
     if found is None or found.key is None or found.key.kind is not column.kind or len(found.primary_key) > 1:
         return
+    if name.endswith("arn") is not found.key.name.endswith("arn"):
+        return  # an id is no ARN
     column.target = found
 
 
@@ -353,7 +370,6 @@ def _by_scope(table: TableDraft) -> list[ColumnDraft]:
 
 def _set_parents(table: TableDraft) -> None:
     """Foreign keys, whole: own columns for every column of the target's primary key, or none."""
-    taken: dict[int, TableDraft] = {}
     for column in list(table.columns.values()):
         target = column.target
         if target is None:
@@ -378,8 +394,9 @@ def _set_parents(table: TableDraft) -> None:
         if not is_ok:
             column.target = None
             continue
+        for mine, theirs in zip(own, target.primary_key, strict=True):
+            mine.shape = theirs.shape or mine.shape
         table.parents.append(ParentKey(tuple(own), target))
-        taken[id(column)] = target
     _drop_contradictions(table)
 
 

@@ -113,7 +113,7 @@ def _plan(call: Call, link: TableDraft, near: TableDraft, far: TableDraft) -> Pl
         names = [*_near_names(call, near), call.steps[-1].parameter or ""]
         inputs = {each.name: each for each in call.inputs if each.place is Place.PATH}
         for name, column in zip(names, link.primary_key, strict=True):
-            plan.arguments.append(ArgumentDraft(name, ArgumentRole.KEY, inputs.get(name), True, column))
+            plan.add(ArgumentDraft(name, ArgumentRole.KEY, inputs.get(name), True, column))
         if any(each.is_required and each.place is not Place.PATH for each in call.inputs):
             raise LeftOutError("required_parameter_unknown")
         return plan
@@ -122,7 +122,7 @@ def _plan(call: Call, link: TableDraft, near: TableDraft, far: TableDraft) -> Pl
         inputs = {each.name: each for each in call.inputs if each.place is Place.PATH}
         pairs = list(zip(link.primary_key[:-1], _near_names(call, near), strict=True))
         for column, name in pairs:
-            plan.arguments.append(ArgumentDraft(name, ArgumentRole.SCOPE, inputs.get(name), True, column))
+            plan.add(ArgumentDraft(name, ArgumentRole.SCOPE, inputs.get(name), True, column))
         plan.through = (link, pairs)
         take_filters(plan, [each for each in call.inputs if each.place is not Place.PATH])
         return plan

@@ -1,6 +1,7 @@
 """Plans and drafts made final: tables, columns, meanings and views of one environment."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from environments.core.compile.inference.drafts import ColumnDraft, LeftOutError, ParentKey, TableDraft
@@ -14,7 +15,7 @@ from environments.core.compile.inference.schemas import (
 from environments.core.compile.inference.settling import is_free_text
 from environments.core.compile.reading.calls import Form, Shape
 from environments.core.compile.reading.shapes import Shapes
-from environments.core.compile.reading.words import plural, squash
+from environments.core.compile.reading.words import plural, snake, squash
 from environments.core.compile.semantics import (
     DEFAULT_PAGE_SIZE,
     MAX_ARGUMENTS,
@@ -123,7 +124,7 @@ class Schema:
         shown: set[tuple[str, ...]] = set()
         every = shapes.properties(entity, table.family.promoted)
         for each in every:
-            column = table.column_at(each.path)
+            column = table.column_of(each.path)
             if each.path in table.constants:
                 constants.append((each.path, table.constants[each.path]))
             elif len(each.shape.values) == 1 and (column is None or not column.values):
@@ -158,7 +159,9 @@ def _column(column: ColumnDraft, table: TableDraft, is_linked: bool) -> Column:
         name=column.name,
         kind=column.kind,
         path=column.path,
-        schema=column_schema(column, table.shapes),
+        schema=_without_form(column_schema(column, table.shapes))
+        if column.generated
+        else column_schema(column, table.shapes),
         description=column.description,
         role=column.role,
         is_required=column.is_required or column in table.primary_key,
@@ -169,6 +172,11 @@ def _column(column: ColumnDraft, table: TableDraft, is_linked: bool) -> Column:
         default=column.default,
         is_secret=column.is_secret,
     )
+
+
+def _without_form(schema: dict[str, Any]) -> dict[str, Any]:
+    """A schema that new ids fit, whatever form the document's own have."""
+    return {key: value for key, value in schema.items() if key not in ("pattern", "minLength", "maxLength")}
 
 
 def _without_clashes(properties: list[Shown]) -> list[Shown]:
@@ -211,7 +219,7 @@ def make_meaning(plan: Plan, schema: Schema, shapes: Shapes) -> Meaning:
         kind=plan.kind,
         table=plan.table.name,
         arguments=arguments,
-        checks=tuple(_checks(plan, schema)),
+        checks=_distinct(_checks(plan, schema)),
         result=result,
         assignments=_assignments(plan),
         updates=_updates(plan) if plan.kind is Kind.UPSERT else (),
@@ -333,6 +341,22 @@ def _updates(plan: Plan) -> tuple[Assignment, ...]:
 # --- Checks -----------------------------------------------------------------------------------------------------------
 
 
+def _distinct(checks: Iterable[Check]) -> tuple[Check, ...]:
+    """Checks with codes of their own: of two about one table, the later is called after its argument."""
+    made: list[Check] = []
+    codes: set[str] = set()
+    for check in checks:
+        code, number = check.code, 1
+        if code in codes and isinstance(check, Exists):
+            code = f"{snake(check.where[-1][1])[:37].strip('_')}_not_found"
+        while code in codes:
+            number += 1
+            code = f"{check.code[:45]}_{number}"
+        codes.add(code)
+        made.append(replace(check, code=code))
+    return tuple(made)
+
+
 def _checks(plan: Plan, schema: Schema) -> Iterable[Check]:
     kind, table = plan.kind, plan.table
     if plan.through is not None:
@@ -358,8 +382,8 @@ def _checks(plan: Plan, schema: Schema) -> Iterable[Check]:
         yield Absent(_code(table, "exists"), table.name, keys)
     if kind is Kind.DELETE:
         yield from _use_checks(plan, schema)
-    if plan.transition is not None:
-        change = plan.transition
+    change = plan.transition
+    if change is not None and (change.allowed or change.refused):
         state = str(change.refused[0] if change.refused else "")
         is_flag = change.column.kind is ValueKind.BOOLEAN
         code = (
@@ -387,8 +411,9 @@ def _key_pairs(plan: Plan) -> tuple[tuple[str, str], ...]:
 def _parent_checks(plan: Plan, schema: Schema, roles: tuple[ArgumentRole, ...]) -> Iterable[Check]:
     """Rows that arguments refer to must be there; below a parent with a global key, the path above it must agree."""
     seen: set[tuple[str, tuple[tuple[str, str], ...]]] = set()
-    # From the outside in: what is wrong higher up is said first.
-    for parent in sorted(schema.parents(plan.table), key=lambda each: (len(each.table.scope), len(each.columns))):
+    # From the outside in: what is wrong higher up in the path is said first.
+    place = {id(each.column): position for position, each in enumerate(plan.arguments)}
+    for parent in sorted(schema.parents(plan.table), key=lambda each: place.get(id(each.columns[-1]), -1)):
         last = plan.with_column(parent.columns[-1])
         if last is None or last.role not in roles:
             continue

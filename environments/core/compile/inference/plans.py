@@ -32,6 +32,8 @@ SETTING = frozenset({Kind.CREATE, Kind.PATCH, Kind.REPLACE, Kind.UPSERT, Kind.TR
 _POSITIONS = (Role.CURSOR, Role.AFTER, Role.PAGE, Role.OFFSET)
 _GIVEN_KEYS = ("name", "slug", "code", "key", "login", "username", "handle", "tag", "title", "sku", "domain", "email")
 MAX_SEARCHED = 4
+_COMMANDS = frozenset({"action", "command", "operation", "event", "request", "batch", "bulk"})
+"""Nouns of which posting one does something else than to keep it."""
 _LANGUAGE = re.compile(
     r"\b(query language|syntax|expressions?|operators?|lucene|kql|sql|jql|odata|cel|regex|regular expression|json"
     r"|clauses?|filter(ing)? language|query string)\b",
@@ -76,6 +78,17 @@ class Plan:
     def with_column(self, column: ColumnDraft) -> ArgumentDraft | None:
         """The argument that names or sets a column."""
         return next((each for each in self.arguments if each.column is column), None)
+
+    def add(self, argument: ArgumentDraft) -> None:
+        """Takes an argument; one whose name is taken is called after its column."""
+        names = {each.name for each in self.arguments}
+        base = argument.column.name if argument.name in names and argument.column is not None else argument.name
+        name, number = base, 1
+        while name in names:
+            number += 1
+            name = f"{base}_{number}"
+        argument.name = name
+        self.arguments.append(argument)
 
     def of(self, *roles: ArgumentRole) -> list[ArgumentDraft]:
         """Its arguments of these roles."""
@@ -137,7 +150,7 @@ def _kind(call: Call, table: TableDraft) -> Kind:
     if call.act is Act.ITEM:
         kind = _item_kind(call, table)
     elif call.act is Act.COLLECTION:
-        kind = _collection_kind(call)
+        kind = _collection_kind(call, table)
     elif call.act is Act.ACTION:
         kind = Kind.TRANSITION
     elif call.act in (Act.ADD, Act.REMOVE):
@@ -154,7 +167,9 @@ def _kind(call: Call, table: TableDraft) -> Kind:
 
 def _item_kind(call: Call, table: TableDraft) -> Kind:
     if call.method == "POST":
-        if not call.creates and table.family.post_updates:
+        if call.creates:
+            return Kind.CREATE
+        if table.family.post_updates:
             return Kind.PATCH
         raise LeftOutError("post_on_item")
     kind = _ITEM_KINDS.get(call.method)
@@ -165,8 +180,10 @@ def _item_kind(call: Call, table: TableDraft) -> Kind:
     return Kind.UPSERT if kind is Kind.REPLACE and call.creates else kind
 
 
-def _collection_kind(call: Call) -> Kind:
+def _collection_kind(call: Call, table: TableDraft) -> Kind:
     if call.method == "POST":
+        if call.noun in _COMMANDS and all(other is call or other.method == "GET" for other in table.calls):
+            raise LeftOutError("no_state_for_verb", call.noun)
         return Kind.CREATE
     if call.method != "GET":
         raise LeftOutError("bulk_delete" if call.method == "DELETE" else "put_on_collection")
@@ -211,12 +228,15 @@ def _take_path(plan: Plan, service: Service) -> list[Input]:
             _place(plan, step.parameter or "", by_name, column, placed)
         last = call.steps[-1]
         if last.parameter is not None:
-            if plan.kind in (Kind.CREATE, *LIST_KINDS):
+            if plan.kind in LIST_KINDS or (plan.kind is Kind.CREATE and call.act is not Act.ITEM):
                 raise LeftOutError("item_without_row_meaning", call.method)
+            if not table.is_key(last.parameter):
+                raise LeftOutError("key_parameter_differs", last.parameter)
             _place(plan, last.parameter, by_name, table.named_key, placed)
-    if by_name.keys() - placed:
+    if by_name.keys() - placed and plan.kind not in LIST_KINDS:
         raise LeftOutError("path_parameter_unplaced", ", ".join(sorted(by_name.keys() - placed)))
-    return [each for each in call.inputs if each.place is not Place.PATH]
+    # What a path says besides, as /products/status/{status} does, filters.
+    return [each for each in call.inputs if each.name not in placed or each.place is not Place.PATH]
 
 
 def _place(plan: Plan, name: str, by_name: dict[str, Input], column: ColumnDraft, placed: set[str]) -> None:
@@ -224,7 +244,9 @@ def _place(plan: Plan, name: str, by_name: dict[str, Input], column: ColumnDraft
         raise LeftOutError("path_parameter_twice", name)
     placed.add(name)
     is_key = column in plan.table.primary_key and plan.kind in (*ROW_KINDS, Kind.UPSERT)
-    plan.arguments.append(ArgumentDraft(name, Role.KEY if is_key else Role.SCOPE, by_name.get(name), True, column))
+    is_new = plan.kind is Kind.CREATE and column is plan.table.key
+    role = Role.KEY if is_key else Role.SET if is_new else Role.SCOPE
+    plan.add(ArgumentDraft(name, role, by_name.get(name), True, column))
 
 
 def _take_row_key(plan: Plan, rest: list[Input]) -> list[Input]:
@@ -238,7 +260,7 @@ def _take_row_key(plan: Plan, rest: list[Input]) -> list[Input]:
         hit = next((each for each in candidates if key_name(each.name, table.noun, names) is not None), None)
         if hit is None or not accepts(key.kind, hit.shape):
             raise LeftOutError("key_argument_unknown")
-        plan.arguments.append(ArgumentDraft(hit.name, Role.KEY, hit, True, key))
+        plan.add(ArgumentDraft(hit.name, Role.KEY, hit, True, key))
         rest = [each for each in rest if each is not hit]
     if needs_key:
         for column in table.primary_key:
@@ -247,7 +269,7 @@ def _take_row_key(plan: Plan, rest: list[Input]) -> list[Input]:
             hit = next((each for each in rest if table.column_for(each.target or each.name) is column), None)
             if hit is None or not hit.is_required or not accepts(column.kind, hit.shape):
                 raise LeftOutError("key_incomplete", column.name)
-            plan.arguments.append(ArgumentDraft(hit.name, Role.KEY, hit, True, column))
+            plan.add(ArgumentDraft(hit.name, Role.KEY, hit, True, column))
             rest = [each for each in rest if each is not hit]
     return rest
 
@@ -275,16 +297,17 @@ def _take_values(plan: Plan, rest: list[Input]) -> None:
         if plan.with_column(column) is not None:
             plan.dropped.append((each.name, "given_by_path"))
             continue
-        if each.place is Place.QUERY and (kind not in SETTING or not each.is_required or body):
+        names_row = kind not in SETTING or (kind is Kind.TRANSITION and plan.call.is_rpc)
+        if names_row or (each.place is Place.QUERY and (not each.is_required or body)):
             if each.is_required and kind in ROW_KINDS and column.kind in (ValueKind.TEXT, ValueKind.INTEGER):
-                plan.arguments.append(ArgumentDraft(each.name, Role.SCOPE, each, True, column))
+                plan.add(ArgumentDraft(each.name, Role.SCOPE, each, True, column))
                 continue
             _drop(plan, each, "not_settable")
             continue
         name = "_".join(table.short(each.path))
         if each.shape.type is ShapeType.OBJECT and column.target is not None:
             name = column.name
-        plan.arguments.append(ArgumentDraft(name, Role.SET, each, each.is_required, column))
+        plan.add(ArgumentDraft(name, Role.SET, each, each.is_required, column))
     if kind is Kind.TRANSITION and plan.transition is not None:
         states = {id(column) for column, _ in plan.transition.sets}
         plan.arguments = [each for each in plan.arguments if each.role is not Role.SET or id(each.column) not in states]
@@ -342,12 +365,12 @@ def _take_filter(plan: Plan, each: Input) -> bool:
         if not pages or plan.of(*_POSITIONS):
             return False
         column = table.key if role is Role.AFTER else None
-        plan.arguments.append(ArgumentDraft(each.name, role, each, False, column))
+        plan.add(ArgumentDraft(each.name, role, each, False, column))
         return True
     if role is Role.SIZE:
         if not pages or plan.of(Role.SIZE):
             return False
-        plan.arguments.append(ArgumentDraft(each.name, role, each, False))
+        plan.add(ArgumentDraft(each.name, role, each, False))
         return True
     if role in (Role.SORT, Role.DIRECTION):
         return pages and _take_order(plan, each)
@@ -362,7 +385,7 @@ def _take_filter(plan: Plan, each: Input) -> bool:
         is_free = not any(other.role is role and other.column is column for other in plan.arguments)
         if not is_free or column.values or column.kind in (ValueKind.BOOLEAN, ValueKind.JSON, ValueKind.TEXT):
             return False
-        plan.arguments.append(ArgumentDraft(each.name, role, each, each.is_required, column))
+        plan.add(ArgumentDraft(each.name, role, each, each.is_required, column))
         return True
     if column.kind is ValueKind.JSON or column.is_secret:
         return False
@@ -370,12 +393,12 @@ def _take_filter(plan: Plan, each: Input) -> bool:
         items = table.shapes.of(each.shape.items) if each.shape.items is not None else None
         if each.shape.type is not ShapeType.ARRAY or items is None or not accepts(column.kind, items):
             return False
-        plan.arguments.append(ArgumentDraft(each.name, Role.ONE_OF, each, each.is_required, column))
+        plan.add(ArgumentDraft(each.name, Role.ONE_OF, each, each.is_required, column))
         return True
     if not accepts(column.kind, each.shape) or column.kind is ValueKind.REAL:
         return False
     role = Role.SCOPE if each.is_required and column.target is not None else Role.FILTER
-    plan.arguments.append(ArgumentDraft(each.name, role, each, each.is_required, column))
+    plan.add(ArgumentDraft(each.name, role, each, each.is_required, column))
     return True
 
 
@@ -393,7 +416,7 @@ def _take_search(plan: Plan, each: Input) -> bool:
     plan.searched = searched_columns(plan.table)
     if not plan.searched:
         return False
-    plan.arguments.append(ArgumentDraft(each.name, Role.SEARCH, each, each.is_required))
+    plan.add(ArgumentDraft(each.name, Role.SEARCH, each, each.is_required))
     return True
 
 
@@ -415,7 +438,7 @@ def _take_order(plan: Plan, each: Input) -> bool:
         if len(values) != 2 or len(down) != 1 or plan.of(Role.DIRECTION):
             return False
         plan.descending = down
-        plan.arguments.append(ArgumentDraft(each.name, Role.DIRECTION, each, False))
+        plan.add(ArgumentDraft(each.name, Role.DIRECTION, each, False))
         return True
     if plan.of(Role.SORT):
         return False
@@ -423,7 +446,7 @@ def _take_order(plan: Plan, each: Input) -> bool:
     if not sorts:
         return False
     plan.sorts = sorts
-    plan.arguments.append(ArgumentDraft(each.name, Role.SORT, each, False))
+    plan.add(ArgumentDraft(each.name, Role.SORT, each, False))
     return True
 
 
@@ -456,7 +479,7 @@ def _check(plan: Plan) -> None:
         for column in table.primary_key:
             if column is not key and plan.with_column(column) is None:
                 raise LeftOutError("scope_not_given", column.name)
-    if kind in (Kind.PATCH, Kind.REPLACE) and not sets:
+    if kind in (Kind.PATCH, Kind.REPLACE, Kind.UPSERT) and not sets:
         raise LeftOutError("update_without_fields")
     if kind is Kind.SUM or (kind is Kind.COUNT and plan.of(*_POSITIONS)):
         raise LeftOutError("count_without_number")

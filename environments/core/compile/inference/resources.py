@@ -9,9 +9,20 @@ import re
 from collections.abc import Iterable, Sequence
 
 from environments.core.compile.inference.drafts import Collection, Service, TableDraft
-from environments.core.compile.reading.calls import Act, Call, Form, Shape
+from environments.core.compile.reading.calls import Act, Call, Form, Property, Shape, ShapeType
 from environments.core.compile.reading.verbs import ACTIONS
-from environments.core.compile.reading.vocabulary import TRANSITIONS, words
+from environments.core.compile.reading.vocabulary import (
+    HAS_MORE,
+    LIST_MEMBERS,
+    NEXT_CURSOR,
+    NEXT_PAGE,
+    NUM_PAGES,
+    PAGE_MEMBERS,
+    SIZE_MEMBERS,
+    TOTAL,
+    TRANSITIONS,
+    words,
+)
 from environments.core.compile.reading.words import singular, squash, words_of
 
 MIN_PROPERTIES = 2
@@ -20,8 +31,17 @@ MIN_OVERLAP = 0.6
 
 _SHOWING = frozenset({Act.ITEM, Act.COLLECTION, Act.LIST, Act.GET, Act.CREATE, Act.UPDATE, Act.REPLACE})
 _STORING = frozenset({Act.ITEM, Act.COLLECTION, Act.LIST, Act.GET, Act.CREATE, Act.REPLACE})
-VERBS = ACTIONS | TRANSITIONS.keys()
+VERBS = ACTIONS | TRANSITIONS.keys() | {"search", "searches", "query", "queries", "lookup", "lookups", "autocomplete"}
 """Literals that name no resource, wherever they stand."""
+_ABOUT_PAGES = (TOTAL | HAS_MORE | NEXT_CURSOR | NEXT_PAGE | PAGE_MEMBERS | SIZE_MEMBERS | NUM_PAGES) | words(
+    "hasprevious previouspagenumber hasprev prevpage previouspage prevcursor pagination paging links meta iterator"
+    " previterator done"
+)
+_ASPECTS = words(
+    "state status detail details statistic statistics stats summary info information health metric metrics usage quota"
+    " progress report overview"
+)
+"""Last words of a noun that name a side of something else, which changes when that does."""
 _SHELL = words(
     "response result resource dto model entity request input output schema object summary detail details full simple"
     " minimal base compact view body payload data info read write create update new post put patch"
@@ -105,9 +125,14 @@ def _entity(calls: Sequence[Call], service: Service) -> Shape | None:
     if not seen:
         return None
     entity = max(seen, key=lambda each: each[:3])[3]
-    shapes = service.shapes[calls[0].source]
-    count = len(shapes.properties(entity, service.family.promoted))
-    return entity if count >= MIN_PROPERTIES else None
+    every = service.shapes[calls[0].source].properties(entity, service.family.promoted)
+    real = [each for each in every if squash(each.name) not in _ABOUT_PAGES and not _is_rows(each)]
+    return entity if len(real) >= MIN_PROPERTIES and 2 * len(real) >= len(every) else None
+
+
+def _is_rows(each: Property) -> bool:
+    """Whether a member is what an envelope puts its rows into."""
+    return each.shape.type is ShapeType.ARRAY and squash(each.name) in LIST_MEMBERS
 
 
 def _names(shape: Shape) -> set[str]:
@@ -167,13 +192,19 @@ def _is_view(calls: Sequence[Call], entity: Shape, tables: Sequence[TableDraft],
 
 
 def _drop_unions(service: Service) -> None:
-    """Tables that only read, and whose noun is the common part of several that create: a view of all of these."""
+    """Takes out tables that are only read and show what others hold.
+
+    These are unions, whose noun is the common part of several that create, and aspects: the state of a pipeline.
+    """
     creating = [table for table in service.tables if _creates(table)]
+    nouns = {table.noun for table in service.tables}
     kept = []
     for table in service.tables:
-        words = words_of(table.noun)
-        parts = [other for other in creating if other is not table and _is_part(words, words_of(other.noun))]
-        if not _creates(table) and len(parts) >= 2 and len(words) > 1:
+        names = words_of(table.noun)
+        parts = [other for other in creating if other is not table and _is_part(names, words_of(other.noun))]
+        is_union = len(parts) >= 2 and len(names) > 1
+        is_aspect = names[-1] in _ASPECTS and "_".join(names[:-1]) in nouns
+        if not _creates(table) and (is_union or is_aspect):
             for collection in table.collections:
                 del service.by_collection[collection]
                 service.views.add(collection)

@@ -26,7 +26,10 @@ _TYPES: Final[Mapping[ValueKind, str]] = {
     ValueKind.BOOLEAN: "boolean",
 }
 _NUMBERS: Final = frozenset({"integer", "number"})
+_FORMATS: Final = frozenset({"email", "uri", "uuid", "hostname", "ipv4", "ipv6"})
 _TEXT_KEYS: Final = ("format", "pattern", "minLength", "maxLength")
+_BOUNDS: Final = frozenset({"minLength", "maxLength", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum",
+                            "multipleOf"})  # fmt: skip
 _NUMBER_KEYS: Final = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
 _TIMES: Final = {
     ValueKind.TIME: {"type": "string", "format": "date-time", "pattern": TIME_PATTERN},
@@ -61,8 +64,10 @@ def scalar_schema(kind: ValueKind, shape: Shape | None, values: tuple[Any, ...] 
         for key in _TEXT_KEYS if is_text else _NUMBER_KEYS if is_number else ():
             if key in shape.keywords:
                 made[key] = shape.keywords[key]
-        if made.get("format") in ("int32", "int64", "float", "double", "byte", "binary", "password"):
-            del made["format"]
+        if made.get("format") not in _FORMATS:
+            made.pop("format", None)
+        if "(?" in str(made.get("pattern", "")):
+            del made["pattern"]
         examples = [each for each in shape.examples if _fits(each, made["type"])]
         if examples:
             made["examples"] = examples[:MAX_EXAMPLES]
@@ -91,12 +96,12 @@ def argument_schema(
     if is_same and shape is not None and shape.values and column.values:
         common = tuple(value for value in shape.values if value in column.values)
         values = common or column.values
-    made = scalar_schema(column.kind, shape if is_same else column.shape, values)
-    if role in (ArgumentRole.KEY, ArgumentRole.SCOPE, ArgumentRole.FILTER, ArgumentRole.AT_LEAST, ArgumentRole.AT_MOST):
-        # What is looked for need not be a value that could be stored: the call finds nothing, it is not wrong.
-        for key in ("minLength", "maxLength", "pattern") if column.kind is ValueKind.TEXT else ():
-            made.pop(key, None)
-    return made
+    if role is ArgumentRole.SET:
+        return scalar_schema(column.kind, shape if is_same else column.shape, values)
+    # What is looked for need not be a value that could be stored: the call finds nothing, it is not wrong.
+    made = scalar_schema(column.kind, column.shape, values)
+    forms = ("pattern", "format") if column.kind is ValueKind.TEXT else ()
+    return {key: value for key, value in made.items() if key not in _BOUNDS and key not in forms}
 
 
 def _json_schema(shape: Shape | None, shapes: Shapes) -> dict[str, Any]:

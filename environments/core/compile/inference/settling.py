@@ -25,7 +25,7 @@ def settle(tables: list[TableDraft], plans: list[Plan]) -> tuple[list[Plan], lis
         own = [plan for plan in plans if plan.table is table]
         natural = any(plan.kind is Kind.UPSERT or (plan.kind is Kind.CREATE and not plan.generates_key) for plan in own)
         for plan in own:
-            if plan.kind is Kind.CREATE and plan.generates_key and natural:
+            if plan.kind is Kind.CREATE and plan.generates_key and (natural or len(table.primary_key) > 1):
                 left.append((plan.call, LeftOutError("key_not_given", table.key.name if table.key else "")))
             else:
                 kept.append(plan)
@@ -119,7 +119,7 @@ def _default(column: ColumnDraft, making: list[Plan]) -> "str | int | float | No
 def _is_never_null(column: ColumnDraft, plans: list[Plan], making: list[Plan]) -> bool:
     """Whether no way of writing leaves it without a value."""
     if column.role is ColumnRole.SCOPE and column.target is not None:
-        return all(plan.with_column(column) is not None for plan in making)
+        return all((each := plan.with_column(column)) is not None and each.is_required for plan in making)
     if column.generated is Generated.NOW:
         return True
     if not column.is_required and column.default is None:

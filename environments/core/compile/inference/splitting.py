@@ -38,20 +38,27 @@ class Cluster:
 
 
 def with_parents(tables: Iterable[TableDraft]) -> list[TableDraft]:
-    """The tables and those above them, parents first: what foreign keys of paths and pairs need."""
-    found: dict[int, TableDraft] = {}
+    """The tables and those above them, which foreign keys of paths and pairs need; parents first."""
+    needed: dict[int, TableDraft] = {}
+    waiting = list(reversed(list(tables)))
+    while waiting:
+        table = waiting.pop()
+        if id(table) not in needed:
+            needed[id(table)] = table
+            waiting += [each.table for each in table.parents if _is_needed(table, each.columns)]
+    ordered: dict[int, TableDraft] = {}
 
     def add(table: TableDraft) -> None:
-        if id(table) in found:
+        if id(table) in ordered or id(table) not in needed:
             return
         for parent in table.parents:
-            if parent.table is not table and _is_needed(table, parent.columns):
+            if parent.table is not table:
                 add(parent.table)
-        found[id(table)] = table
+        ordered[id(table)] = table
 
-    for table in tables:
+    for table in needed.values():
         add(table)
-    return list(found.values())
+    return list(ordered.values())
 
 
 def _is_needed(table: TableDraft, columns: Sequence[object]) -> bool:

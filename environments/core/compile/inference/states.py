@@ -46,7 +46,7 @@ def find_transition(table: TableDraft, verb: str) -> TransitionDraft | None:
         return None
     found: list[TransitionDraft] = []
     for column in _state_columns(table):
-        values = {squash(str(value)): value for value in column.values}
+        values = _by_word(column)
         target = next((values[name] for name in known.targets if name in values), None)
         if target is not None:
             allowed = tuple(values[name] for name in known.origins if name in values and values[name] != target)
@@ -70,7 +70,7 @@ def initial_state(column: ColumnDraft) -> Value:
     default = column.shape.default if column.shape is not None else None
     if isinstance(default, str | int) and default in column.values:
         return default
-    values = {squash(str(value)): value for value in column.values}
+    values = _by_word(column)
     # What is made is there when the call returns, so it is provisioned.
     wanted = ("succeeded",) if squash(_last(column)) == "provisioningstate" else ()
     for word in (*wanted, *INITIAL_STATES):
@@ -79,6 +79,15 @@ def initial_state(column: ColumnDraft) -> Value:
     real = [value for value in column.values if not squash(str(value)).startswith(_NEVER_FIRST)]
     first: Value = (real or list(column.values))[0]
     return first
+
+
+def _by_word(column: ColumnDraft) -> dict[str, str | int]:
+    """Values by their squashed text, without words that all begin with: `STATE_PAUSED` is `paused`."""
+    parts = [str(value).split("_") for value in column.values]
+    shared = 0
+    while all(len(part) > shared + 1 and part[shared] == parts[0][shared] for part in parts) and len(parts) > 1:
+        shared += 1
+    return {squash("_".join(part[shared:])): value for part, value in zip(parts, column.values, strict=True)}
 
 
 def _state_columns(table: TableDraft) -> Iterable[ColumnDraft]:

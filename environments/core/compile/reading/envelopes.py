@@ -150,6 +150,9 @@ def _whole_examples(top: Shape) -> tuple[Any, ...]:
     return tuple(each for each in top.examples if isinstance(each, kind))
 
 
+_MARKS: Final = SUCCESS | (STATUS_CODES - {"status", "code"})
+
+
 class _Unwrapping:
     """Looks for the rows inside an answer."""
 
@@ -217,6 +220,10 @@ class _Unwrapping:
         own = {f"{noun}id", f"{noun}name", f"{noun}arn", f"{noun}key", f"{noun}uuid", noun} if noun else set()
         return any(squash(name) in IDENTITY_MEMBERS | own and shape.is_scalar for name, shape in members.items())
 
+    def _is_marked(self, members: Mapping[str, Shape]) -> bool:
+        """Whether an object says of itself that it is an answer: it has a status code, and no identity."""
+        return any(squash(name) in _MARKS and each.is_scalar for name, each in members.items())
+
     def _is_named_after(self, name: str) -> bool:
         """Whether a member is called as the resource is."""
         noun, mine = self._expected.noun, squash(singular(snake(name)))
@@ -229,9 +236,11 @@ class _Unwrapping:
         name = self._picked(arrays)
         if name is None:
             return None
+        is_marked = squash(name) in LIST_MEMBERS and self._is_marked(members)
         rest = [
             other for other, each in members.items()
             if other != name and not self._is_meta(other, each) and not self._is_family_noise(other)
+            and not (is_marked and each.is_scalar)
         ]  # fmt: skip
         is_strong = squash(name) in LIST_MEMBERS
         pages = any(True for _ in page_facts((((), shape),), (name,), self._shapes, is_paged=True))
@@ -274,8 +283,12 @@ class _Unwrapping:
         if len(inner) != 1 or self._has_identity(members):
             return None
         name, shape = next(iter(inner.items()))
-        others = [other for other, each in members.items() if other != name and not self._is_meta(other, each)]
         is_generic = squash(name) in ROW_MEMBERS | self._family.wrappers
+        is_marked = is_generic and self._is_marked(members)
+        others = [
+            other for other, each in members.items()
+            if other != name and not self._is_meta(other, each) and not (is_marked and each.is_scalar)
+        ]  # fmt: skip
         if others or not (is_generic or self._is_named_after(name)) or name in self._family.promoted:
             return None
         if len(members) > 1 and not is_generic and squash(singular(snake(name))) != self._expected.noun:

@@ -128,7 +128,7 @@ def _distinct(cases: Sequence[Case]) -> list[Case]:
     """Cases without those that make the same calls from the same start, unless they alone are of their kind."""
     kept: list[Case] = []
     seen: set[bytes] = set()
-    names: dict[str, int] = {}
+    names: set[str] = set()
     kinds: set[str] = set()
     for case in cases:
         calls = [[call.tool, call.arguments] for call in case.calls]
@@ -137,8 +137,11 @@ def _distinct(cases: Sequence[Case]) -> list[Case]:
             continue
         seen.add(mark)
         kinds.add(case.kind)
-        number = names[case.name] = names.get(case.name, 0) + 1
-        name = case.name if number == 1 else f"{case.name}_{number}"
+        name, number = case.name, 1
+        while name in names:
+            number += 1
+            name = f"{case.name}_{number}"
+        names.add(name)
         kept.append(case if name == case.name else _renamed(case, name))
     return kept
 

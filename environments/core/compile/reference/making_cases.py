@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from environments.core.compile.reference.errors import UnspecifiedError
 from environments.core.compile.reference.filling import Filler, falsy_values
 from environments.core.compile.reference.forms import shown
 from environments.core.compile.reference.playing import CaseKind, Plan, Stage
@@ -31,9 +32,11 @@ class MakingCases:
         if found is None:
             return
         scenario, least = found
+        whole = self._filler.fill(scenario, self._tool, self._meaning.arguments) if optional else None
+        if whole is not None and not self._is_specified(scenario, least):
+            required, least = list(self._meaning.arguments), whole
         slug = "new_pair" if self._meaning.kind is Kind.LINK else "only_required"
         yield self._plan(slug, "success", scenario, least)
-        whole = self._filler.fill(scenario, self._tool, self._meaning.arguments) if optional else None
         if whole is not None:
             yield self._plan("all", "success", scenario, whole)
         yield from self._falsy(scenario, least)
@@ -47,6 +50,13 @@ class MakingCases:
         yield from self._elsewhere(scenario, required)
         if self._meaning.kind is Kind.LINK:
             yield from self._again()
+
+    def _is_specified(self, scenario: str, arguments: Mapping[str, Any]) -> bool:
+        try:
+            self._stage.play(scenario).call(self._tool.name, arguments)
+        except UnspecifiedError:
+            return False
+        return True
 
     def _filled(self, arguments: Sequence[Argument]) -> tuple[str, dict[str, Any]] | None:
         for scenario in self._stage.names:

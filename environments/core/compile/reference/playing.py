@@ -30,7 +30,8 @@ INVALID = "invalid_arguments"
 CaseKind = Literal["success", "boundary", "rejection"]
 _PREFERRED = {"medium": 0, "complex": 1, "simple": 2, "boundary": 3}
 _NAMING = frozenset({ArgumentRole.KEY, ArgumentRole.SCOPE})
-MAX_FULL_ROWS = 8
+MAX_NAME = 92
+"""Of a case, so that a number has room behind it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +204,7 @@ def make_case(stage: Stage, tool: PlannedTool, plan: Plan) -> Case | None:
         kept = {value for change in episode.changes if change.after for value in change.key.values()}
         expected = _with_references(expected, results, fresh, kept)
     return Case(
-        name=f"{tool.name}_{plan.slug}",
+        name=f"{tool.name}_{plan.slug}"[:MAX_NAME],
         tool=tool.name,
         kind=plan.kind,
         calls=plan.calls,

@@ -1,6 +1,6 @@
 """Which of several representations is read: JSON first, then forms, then text."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, Final
 
@@ -12,10 +12,18 @@ _ORDER: Final = ("application/json", "json", "x-www-form-urlencoded", "form-data
 
 def choose(content: Any) -> tuple[str, Mapping[str, Any] | None]:
     """The media type and object of `content` that is read; no object if there is none."""
-    if not isinstance(content, Mapping):
-        return "", None
-    kind = preferred(kind for kind, value in content.items() if isinstance(value, Mapping))
-    return (kind, content[kind]) if kind in content else ("", None)
+    objects = {kind: value for kind, value in _looked_at(content) if isinstance(value, Mapping)}
+    kind = preferred(objects.keys())
+    return (kind, objects[kind]) if kind in objects else ("", None)
+
+
+def not_objects(content: Any) -> Iterator[tuple[str, Any]]:
+    """Media type and value of what stands in `content` in the place of an object; null stands for nothing."""
+    return ((kind, value) for kind, value in _looked_at(content) if not isinstance(value, Mapping | None))
+
+
+def _looked_at(content: Any) -> Iterator[tuple[str, Any]]:
+    return islice(content.items() if isinstance(content, Mapping) else (), MAX_KINDS)
 
 
 def preferred(kinds: Any) -> str:

@@ -20,7 +20,7 @@ from environments.core.sources.model import (
     Schema,
     SourceKind,
 )
-from environments.core.sources.openapi.media import choose, preferred
+from environments.core.sources.openapi.media import choose, not_objects, preferred
 from environments.core.sources.openapi.recognition import looks_like_openapi
 from environments.core.sources.providers import provider_of
 from environments.core.sources.references import MAX_HOPS, References, UnresolvedError
@@ -225,7 +225,7 @@ class _Reading:
             own = {key: value for key, value in node.items() if key not in _ABOUT_A_PARAMETER}
             schema = self._schemas.read(own, place, problems, file)
         else:
-            _, media = choose(node.get("content"))
+            _, media = self._media(node, place, problems)
             schema = self._schemas.read(media["schema"], place, problems, file) if media and "schema" in media else {}
         examples = list(self._examples(node, file)) if "examples" not in schema and "$ref" not in schema else []
         return {**schema, "examples": examples} if examples else schema
@@ -237,7 +237,7 @@ class _Reading:
         found, at = self._follow(node["requestBody"], file, place, problems)
         if found is None:
             return None
-        media_type, media = choose(found.get("content"))
+        media_type, media = self._media(found, place, problems)
         if media is None:
             self._problem(problems, "body_without_content", place, "the body has no content")
             return None
@@ -288,7 +288,7 @@ class _Reading:
             found, at = self._follow(each, file, where, problems)
             if found is None:
                 continue
-            media_type, media = self._answer(found, node)
+            media_type, media = self._answer(found, node, where, problems)
             yield Response(
                 status="default" if status == "default" else clean_text(status, 20).upper(),
                 media_type=clean_text(media_type, 200) if media is not None else None,
@@ -299,10 +299,24 @@ class _Reading:
                 examples=tuple(self._examples(media, at)) if media is not None else (),
             )
 
-    def _answer(self, found: Mapping[str, Any], node: Mapping[str, Any]) -> tuple[str, Mapping[str, Any] | None]:
+    def _media(
+        self, node: Mapping[str, Any], place: str, problems: list[Problem]
+    ) -> tuple[str, Mapping[str, Any] | None]:
+        """The media type and media object that are read of an object's `content`."""
+        content = node.get("content")
+        for kind, value in not_objects(content):
+            self._problem(
+                problems, "media_not_an_object", f"{place}/content/{kind}",
+                f"a media type is described by an object, not {type(value).__name__}",
+            )  # fmt: skip
+        return choose(content)
+
+    def _answer(
+        self, found: Mapping[str, Any], node: Mapping[str, Any], place: str, problems: list[Problem]
+    ) -> tuple[str, Mapping[str, Any] | None]:
         """The media type and media object of a response, made into one where Swagger 2.0 has none."""
         if not self._is_swagger:
-            return choose(found.get("content"))
+            return self._media(found, place, problems)
         if "schema" not in found:
             return "", None
         media_type = preferred(node.get("produces", self._root.get("produces"))) or "application/json"

@@ -5,6 +5,7 @@ import asyncio
 import httpx
 import pytest
 from mcp.shared.exceptions import MCPError
+from mcp_types import INTERNAL_ERROR
 
 from environments.api.mcp.doors import MAX_STATES_OF_USER, MemoryStates
 from environments.core.errors import QuotaExceededError
@@ -14,6 +15,7 @@ from environments.services import revoke_api_token
 from environments.services.admission import Admission
 from tests.environments.api.mcp.clients import ask, bearer, issue, legacy_client, message_of, modern_client, value_of
 from tests.factories.environments import UserFactory
+from tests.factories.registry import little_pack, unchecked_version
 
 pytestmark = [pytest.mark.django_db(transaction=True)]
 
@@ -68,6 +70,19 @@ def test_scenario_and_seed_are_as_the_address_says(address, token):
     assert (default[0], empty[0]) == (2, 0)
     assert len({default[1], other[1]}) == 2
     assert empty[1] != other_empty[1]
+
+
+def test_a_pack_that_no_worker_takes_is_the_servers_fault_and_not_the_arguments(console_server, token):
+    broken = unchecked_version(little_pack(name="broken", tools_py="def nothing(ctx):\n    return {}\n"))
+    assert broken.move(EnvironmentVersion.Status.VERIFIED)
+    address = f"{console_server}/mcp/e/broken/"
+
+    response = ask(address, token.key, headers=connected(address, token.key), **DRAW)
+
+    assert response.status_code == 200
+    error = response.json()["error"]
+    assert (error["code"], error["data"]["code"]) == (INTERNAL_ERROR, "sandbox_failed")
+    assert "PackRefusedError" in error["message"]
 
 
 def test_the_newest_protocol_is_told_to_make_a_session(address, token):

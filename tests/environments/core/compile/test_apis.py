@@ -38,8 +38,9 @@ def test_another_provider_is_another_api():
 
 def test_versions_are_sorted_by_numbers_and_early_ones_come_before_the_release():
     ordered = ["", "1.0-beta2", "1.0", "1.9", "1.10", "v2", "2019-12-01-preview", "2019-12-01", "2020-01-01"]
+    mixed = ordered[1::2] + ordered[::2]
 
-    assert sorted(ordered[::-1], key=version_order) == ordered
+    assert sorted(mixed, key=version_order) == ordered
 
 
 def test_same_version_is_decided_by_the_address():
