@@ -8,7 +8,7 @@ version that it already is.
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 from uuid import UUID
 
@@ -31,6 +31,7 @@ from environments.models import (
     User,
 )
 from environments.runtime.pack.shapes import to_json
+from environments.services.compiled_names import claim_name
 from environments.services.compiled_packs import (
     COMPILER_VERSION,
     Made,
@@ -273,13 +274,16 @@ def _store(compilation: Compilation, batch: str, made: Made, rows: _Rows, user: 
 def _version_of(made: Made, user: User | None) -> EnvironmentVersion | None:
     """What was proven, in the registry; what was not is there, too, so that a person can see why; None without a pack.
 
-    The same content is the version that it was before, with the status that it has.
+    The same content is the version that it was before, with the status that it has. What it is called in the registry
+    differs from the plan's name if something else is called that.
     """
     pack = made.pack or made.draft
     if pack is None or made.found is None:
         return None
     try:
-        version = import_pack(pack=pack, origin=EnvironmentVersion.Origin.COMPILED, user=user).version
+        with transaction.atomic():  # a name that nothing was put under is let go again
+            named = replace(pack, name=claim_name(pack, made.facts.provider))
+            version = import_pack(pack=named, origin=EnvironmentVersion.Origin.COMPILED, user=user).version
     except InvalidPackError:  # its findings are in the ledger
         return None
     if version.status == Status.DRAFT or (made.pack is not None and version.may_become(Status.VERIFIED)):

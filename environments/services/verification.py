@@ -28,9 +28,6 @@ Outcome = VerificationRun.Outcome
 Status = EnvironmentVersion.Status
 
 
-_Verified = Verified
-
-
 def verify_environment(
     *,
     version: EnvironmentVersion,

@@ -186,14 +186,36 @@ class TestFrame:
         page = sign_in(operator)
         light = page.evaluate("getComputedStyle(document.body).backgroundColor")
 
-        page.keyboard.press("t")
-        expect(page.locator("html")).to_have_attribute("data-theme", "light")
-        with page.expect_response("**/settings/preferences/"):
-            page.keyboard.press("t")
+        for theme in ("light", "dark"):
+            with page.expect_response("**/settings/preferences/"):
+                page.keyboard.press("t")
+                expect(page.locator("html")).to_have_attribute("data-theme", theme)
         page.reload()
 
         expect(page.locator("html")).to_have_attribute("data-theme", "dark")
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") != light
+
+    def test_last_of_two_quick_themes_stays_when_the_first_is_stored_slowly(
+        self, sign_in: SignIn, operator: User
+    ) -> None:
+        page = sign_in(operator)
+        sent: list[Route] = []
+        page.route("**/settings/preferences/", lambda route: sent.append(route))
+
+        page.keyboard.press("t")
+        page.keyboard.press("t")
+        expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+        page.wait_for_timeout(300)
+        assert len(sent) == 1
+        with page.expect_response("**/settings/preferences/"):
+            sent.pop().continue_()
+        while not sent:
+            page.wait_for_timeout(20)
+        with page.expect_response("**/settings/preferences/"):
+            sent.pop().continue_()
+        page.reload()
+
+        expect(page.locator("html")).to_have_attribute("data-theme", "dark")
 
     def test_rail_folds_to_icons_that_keep_their_names(self, sign_in: SignIn, operator: User) -> None:
         page = sign_in(operator)

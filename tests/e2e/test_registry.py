@@ -74,6 +74,8 @@ class TestList:
         expect(page.get_by_role("searchbox", name="Search")).to_be_focused()
         page.keyboard.type("germination")
         page.keyboard.press("Enter")
+        expect(page).to_have_url(re.compile(r"/search/\?q=germination$"))
+        page.get_by_role("link", name="All 1").click()
         expect(page).to_have_url(re.compile(r"/environments/\?q=germination$"))
         expect(rows).to_have_count(1)
         expect(rows.first).to_contain_text("seed_bank")

@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 
 from environments import services
+from environments.adapters.pack_verification import Verified
 from environments.core.errors import SandboxFailedError, StaleStateError
 from environments.models import EnvironmentVersion, Job, VerificationRun
 from environments.runtime.cases import CaseResult, CasesResult
@@ -45,7 +46,7 @@ def few_calls(monkeypatch):
 @pytest.fixture
 def conforms(monkeypatch):
     """A run that finds nothing, without a worker, for tests of what moves the status."""
-    monkeypatch.setattr(verification, "_execute", lambda version, report: verification._Verified((), (), 180, 180))
+    monkeypatch.setattr(verification, "_execute", lambda version, report: Verified((), (), 180, 180))
 
 
 def finds(monkeypatch, *findings, cases=None):
@@ -307,7 +308,7 @@ def test_version_stays_where_a_person_put_it_while_it_was_verified(monkeypatch, 
 
     def execute(version, report):
         assert fresh(version).move(meanwhile, reason="a person decided")
-        return verification._Verified((), (), 180, 180)
+        return Verified((), (), 180, 180)
 
     monkeypatch.setattr(verification, "_execute", execute)
     run = verify_environment(version=version)
@@ -412,7 +413,7 @@ def test_run_tells_three_rates_apart_and_which_tables_each_tool_uses(few_calls):
 
 def test_version_is_not_admitted_when_a_rate_is_not_full(monkeypatch):
     short = {"draw": ToolFigures(1, 0, 0, Rates(Rate(1, 1), Rate(1, 1), Rate(0, 1)))}
-    found = verification._Verified((), (), 180, 180, figures=short)
+    found = Verified((), (), 180, 180, figures=short)
     monkeypatch.setattr(verification, "_execute", lambda version, report: found)
 
     run = verify_environment(version=shipped_version("tide_gauges", status=Status.DRAFT))

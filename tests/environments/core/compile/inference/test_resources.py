@@ -92,11 +92,11 @@ def test_a_list_is_left_out_when_no_column_holds_its_parent() -> None:
 
 
 def test_a_collection_is_a_view_when_it_only_lists_rows_of_another_table() -> None:
-    paths = crud("/orders", ref("Order")) | {"GET /backlog": op(array(ref("Order"))), "GET /recents": op(array(ORDER))}
+    paths = crud("/orders", ref("Order")) | {"GET /backlog": op(array(ref("Order")))}
 
     made = compile_document(paths, {"Order": ORDER})
 
-    assert reasons(made)["GET /backlog"] == "view_of_other_table"
+    assert reasons(made) == {"GET /backlog": "view_of_other_table"}
     assert names_of(made.blueprints[0].tables) == {"orders"}
 
 
