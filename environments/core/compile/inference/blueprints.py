@@ -116,8 +116,6 @@ def _too_little(plans: Sequence[Plan]) -> str:
     reads = sum(plan.kind in LIST_KINDS or plan.kind is Kind.GET for plan in plans)
     if plans and reads == len(plans):
         return "environment_read_only"
-    if plans and not reads:
-        return "environment_write_only"
     return "environment_too_small" if len(plans) < 5 else ""
 
 

@@ -1,4 +1,4 @@
-"""Tables while they are being found: everything may still change, until `tables.finish` makes them final."""
+"""Tables while they are being found: everything may still change, until `meanings.Schema` makes them final."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -52,11 +52,6 @@ class ColumnDraft:
     """The table whose key it holds."""
     embedded: Shape | None = None
     """The object in whose place the key is shown, of a reference that is one."""
-
-    @property
-    def is_text(self) -> bool:
-        """Whether SQLite stores a text that people may compare and search."""
-        return self.kind in (ValueKind.TEXT, ValueKind.TIME, ValueKind.DATE)
 
     @property
     def description(self) -> str:

@@ -30,6 +30,7 @@ MAX_SCOPE = 4
 _GLOBAL = re.compile(r"(id|uuid|guid|sid|gid|arn)$")
 _ID_WORDS = re.compile(r"\b(ids?|uuid|guid|identifiers?|unique|reference)\b", re.IGNORECASE)
 _NAMING = frozenset({ValueKind.TEXT, ValueKind.INTEGER})
+_BARE = frozenset({"id", "name", "key", "uuid", "code", "slug"})
 _KEYED = frozenset({Act.GET, Act.DELETE, Act.UPDATE, Act.REPLACE, Act.ACTION})
 
 
@@ -192,7 +193,8 @@ def _speaks_of(table: TableDraft, call: Call) -> bool:
 def _scope_column(table: TableDraft, literal: str, parameter: str, parent: TableDraft | None) -> ColumnDraft | None:
     """The property that holds this part of the path."""
     noun = singular(literal) if literal else ""
-    wanted = [parameter]
+    # A bare {id} is the parent's, and the row's own member of that name is something else.
+    wanted = [f"{noun}_{parameter}"] if noun and squash(parameter) in _BARE else [parameter]
     if noun:
         wanted += [f"{noun}_id"] + ([noun] if parent is not None else [])
     kind = parent.key.kind if parent is not None and parent.key is not None else ValueKind.TEXT
@@ -221,7 +223,7 @@ def _new_scope_column(
     if parent is not None and parent.key is not None:
         name = parent.key.name if parent.key.name.startswith(noun) else f"{noun}_{parent.key.name}"
         return add_column(table, name, parent.key.kind, parent.key.shape)
-    is_bare = squash(parameter) in ("id", "name", "key", "uuid", "code", "slug")
+    is_bare = squash(parameter) in _BARE
     return add_column(table, f"{noun}_{snake(parameter)}" if noun and is_bare else parameter, _key_kind(shape), shape)
 
 
@@ -332,8 +334,9 @@ def _says_id(column: ColumnDraft) -> bool:
 
 
 def _without_circles(tables: Sequence[TableDraft]) -> list[TableDraft]:
-    """Parents before children; a reference that would close a circle is none."""
+    """Parents before children; a reference that would close a circle is none, and rather than one of a path."""
     order: list[TableDraft] = []
+    above = {id(table): _above(table) for table in tables}
     state: dict[int, int] = {}
     known = {id(table) for table in tables}
 
@@ -346,7 +349,8 @@ def _without_circles(tables: Sequence[TableDraft]) -> list[TableDraft]:
                 target = column.target
                 if target is None or target is table:
                     continue
-                if id(target) not in known or state.get(id(target)) == 1:
+                closes = column.role is not ColumnRole.SCOPE and id(table) in above.get(id(target), ())
+                if closes or id(target) not in known or state.get(id(target)) == 1:
                     column.target = None
                 elif id(target) not in state:
                     state[id(target)] = 1
@@ -361,6 +365,18 @@ def _without_circles(tables: Sequence[TableDraft]) -> list[TableDraft]:
         if id(table) not in state:
             visit(table)
     return order
+
+
+def _above(table: TableDraft) -> set[int]:
+    """Identities of the tables that paths name above a table's rows, at any distance."""
+    found: set[int] = set()
+    waiting = [table]
+    while waiting:
+        for column in waiting.pop().columns.values():
+            if column.role is ColumnRole.SCOPE and column.target is not None and id(column.target) not in found:
+                found.add(id(column.target))
+                waiting.append(column.target)
+    return found
 
 
 def _by_scope(table: TableDraft) -> list[ColumnDraft]:

@@ -17,7 +17,7 @@ from environments.core.compile.inference.drafts import (
 from environments.core.compile.inference.plans import ArgumentDraft, Plan, take_filters
 from environments.core.compile.inference.resources import core_name, is_alike, is_pairing
 from environments.core.compile.reading.calls import Act, Call, Form, Place
-from environments.core.compile.reading.words import plural, singular, squash
+from environments.core.compile.reading.words import singular, squash
 from environments.core.compile.semantics import ArgumentRole, ColumnRole, Kind
 
 
@@ -140,8 +140,3 @@ def _near_names(call: Call, near: TableDraft) -> list[str]:
     if len(names) > len(near.primary_key):
         raise LeftOutError("relation_unknown")
     return names
-
-
-def link_name(link: TableDraft) -> str:
-    """What people call the link: `team_repositories`."""
-    return plural(link.noun)

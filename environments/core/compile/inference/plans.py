@@ -1,12 +1,11 @@
 """An operation's meaning while tables may still change: kind, arguments and answer, but no defaults and no SQL types.
 
-`plan_calls` reads every operation of a service once its tables have keys; `meanings` then makes the plans final.
+`plan_call` reads each operation of a service once its tables have keys; `meanings` then makes the plans final.
 """
 
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 from environments.core.compile.inference.columns import MIN_KNOWN, is_known
 from environments.core.compile.inference.drafts import (
@@ -291,11 +290,11 @@ def _take_values(plan: Plan, rest: list[Input]) -> None:
             raise LeftOutError("no_state_for_verb", plan.call.verb)
     for each in rest:
         column = _value_column(table, each)
+        if column is not None and plan.with_column(column) is not None:
+            plan.dropped.append((each.name, "given_by_path"))
+            continue
         if column is None or not _may_set(plan, column, each):
             _drop(plan, each, "no_column" if column is None else "not_settable")
-            continue
-        if plan.with_column(column) is not None:
-            plan.dropped.append((each.name, "given_by_path"))
             continue
         names_row = kind not in SETTING or (kind is Kind.TRANSITION and plan.call.is_rpc)
         if names_row or (each.place is Place.QUERY and (not each.is_required or body)):
@@ -474,7 +473,7 @@ def _check(plan: Plan) -> None:
             given.is_required = True
         if not sets:
             raise LeftOutError("create_without_fields")
-        if plan.generates_key and (is_natural(key) or (not key.path and not _shows_key(plan, key))):
+        if plan.generates_key and (is_natural(key) or not key.path):
             raise LeftOutError("key_not_given", key.name)
         for column in table.primary_key:
             if column is not key and plan.with_column(column) is None:
@@ -483,12 +482,3 @@ def _check(plan: Plan) -> None:
         raise LeftOutError("update_without_fields")
     if kind is Kind.SUM or (kind is Kind.COUNT and plan.of(*_POSITIONS)):
         raise LeftOutError("count_without_number")
-
-
-def _shows_key(plan: Plan, key: ColumnDraft) -> bool:
-    return bool(key.path) and plan.call.envelope.entity is not None
-
-
-def argument_value(each: ArgumentDraft) -> Any:
-    """The default that the document names for an argument."""
-    return each.source.shape.default if each.source is not None else None

@@ -13,7 +13,6 @@ INFERENCE_REASONS: Final[Mapping[str, str]] = {
     "duplicate_meaning": "Another operation of the environment does the same to the same rows.",
     "environment_read_only": "Nothing of its environment writes.",
     "environment_too_small": "Fewer than five operations of its environment are certain.",
-    "environment_write_only": "Nothing of its environment reads.",
     "get_gives_rows": "It is called with one key and answers many rows.",
     "get_without_row": "It reads one row, but its answer shows none.",
     "item_without_row_meaning": "Its path names one row, its verb a collection.",

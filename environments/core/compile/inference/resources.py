@@ -77,13 +77,13 @@ def find_tables(service: Service) -> None:
         if entity is not None:
             entities.append((collection, calls, entity))
     for collection, calls, entity in entities:
-        table = _home(by_noun.get(singular(collection[-1]), ()), collection, calls, entity, service)
+        table = _home(by_noun.get(_noun(collection), ()), collection, calls, entity, service)
         if table is None:
-            if _is_view(calls, entity, service.tables, singular(collection[-1])):
+            if _is_view(calls, entity, service.tables, _noun(collection)):
                 service.views.add(collection)
                 continue
             call = calls[0]
-            table = TableDraft(singular(collection[-1]), entity, service.shapes[call.source], service.family)
+            table = TableDraft(_noun(collection), entity, service.shapes[call.source], service.family)
             by_noun.setdefault(table.noun, []).append(table)
             service.tables.append(table)
         elif len(entity.properties) > len(table.entity.properties) and table.shapes is service.shapes[calls[0].source]:
@@ -92,6 +92,12 @@ def find_tables(service: Service) -> None:
         table.calls.extend(calls)
         service.by_collection[collection] = table
     _drop_unions(service)
+
+
+def _noun(collection: Collection) -> str:
+    """What one of a collection is called; a name that begins with a letter, as all names of tables and tools do."""
+    noun = singular(collection[-1])
+    return noun if noun[:1].isalpha() else f"n{noun}"
 
 
 def is_pairing(calls: Sequence[Call]) -> bool:

@@ -3,7 +3,7 @@
 import re
 
 from environments.core.compile.inference.drafts import ColumnDraft, LeftOutError, TableDraft
-from environments.core.compile.inference.plans import Plan
+from environments.core.compile.inference.plans import ArgumentDraft, Plan
 from environments.core.compile.inference.schemas import stored
 from environments.core.compile.inference.states import initial_state
 from environments.core.compile.reading.calls import Call
@@ -14,6 +14,7 @@ PATH_IDS = frozenset({"azure"})
 """Families that show as `id` the path of the item itself."""
 _TIMES = frozenset({ValueKind.TIME, ValueKind.DATE, ValueKind.EPOCH, ValueKind.EPOCH_MILLISECONDS})
 _MAKING = frozenset({Kind.CREATE, Kind.UPSERT})
+_CHANGING = frozenset({Kind.PATCH, Kind.REPLACE})
 _WRITING = frozenset({Kind.CREATE, Kind.UPSERT, Kind.PATCH, Kind.REPLACE})
 
 
@@ -31,8 +32,21 @@ def settle(tables: list[TableDraft], plans: list[Plan]) -> tuple[list[Plan], lis
                 kept.append(plan)
         own = [plan for plan in kept if plan.table is table]
         _settle_key(table, own)
+        for plan in own:
+            plan.arguments = [each for each in plan.arguments if _still_sets(each, table)]
         _settle_columns(table, own)
-    return kept, left
+    stands = [plan for plan in kept if plan.kind not in _CHANGING or plan.of(ArgumentRole.SET)]
+    gone = {id(plan) for plan in kept} - {id(plan) for plan in stands}
+    left += [(plan.call, LeftOutError("update_without_fields")) for plan in kept if id(plan) in gone]
+    return stands, left
+
+
+def _still_sets(argument: ArgumentDraft, table: TableDraft) -> bool:
+    """Whether what an argument sets is still for callers to say, now that some columns are derived."""
+    column = argument.column
+    if argument.role is not ArgumentRole.SET or column is None:
+        return True
+    return not column.template and any(column is each for each in table.columns.values())
 
 
 def _settle_key(table: TableDraft, plans: list[Plan]) -> None:

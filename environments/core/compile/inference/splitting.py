@@ -92,11 +92,9 @@ def _owner(plan: Plan) -> TableDraft:
 
 
 def _cut(cluster: Cluster) -> Iterable[Cluster]:
-    """A single table with more tools than an environment may have keeps the first ones of each kind."""
-    if len(cluster.plans) <= MAX_TOOLS:
-        yield cluster
-        return
-    yield Cluster(cluster.title, cluster.tables, cluster.plans[:MAX_TOOLS])
+    """Parts of a cluster that has more tools than an environment may have: a single table with very many."""
+    for first in range(0, len(cluster.plans), MAX_TOOLS):
+        yield Cluster(cluster.title, cluster.tables, cluster.plans[first : first + MAX_TOOLS])
 
 
 def pack(clusters: Sequence[Cluster], target: int | None = None) -> list[Cluster]:
@@ -106,7 +104,8 @@ def pack(clusters: Sequence[Cluster], target: int | None = None) -> list[Cluster
         clusters: Of one service, in path order.
         target: Tools that each should come close to; None for what suits the service.
     """
-    soft, hard = (target, target + target // 5) if target else (SOFT_TOOLS, MAX_TOOLS)
+    soft = min(target, MAX_TOOLS) if target else SOFT_TOOLS
+    hard = min(soft + soft // 5, MAX_TOOLS) if target else MAX_TOOLS
     packed: list[Cluster] = []
     current: Cluster | None = None
     for cluster in clusters:

@@ -83,8 +83,11 @@ def words_of(name: str) -> tuple[str, ...]:
 
 @lru_cache(_CACHED)
 def squash(name: str) -> str:
-    """Letters and digits of the name in lower case: the form in which names are compared."""
-    return _BARE.sub("", name.lower())
+    """Letters and digits of the name in lower case: the form in which names are compared.
+
+    A name without any in ASCII is compared as it is.
+    """
+    return _BARE.sub("", name.lower()) or name.casefold()
 
 
 @lru_cache(_CACHED)

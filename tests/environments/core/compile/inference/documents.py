@@ -80,11 +80,12 @@ def crud(path: str, schema: Any, body: Any = None, *, key: str = "id", key_schem
     keys = {key: key_schema or TEXT}
     item = f"{path}/{{{key}}}"
     body = body if body is not None else obj(("name",), name=TEXT)
+    changes = {each: body[each] for each in body if each != "required"}
     return {
         f"GET {path}": op(array(schema)),
         f"POST {path}": op(schema, body=body, status="201"),
         f"GET {item}": op(schema, path=keys),
-        f"PATCH {item}": op(schema, body=body, path=keys),
+        f"PATCH {item}": op(schema, body=changes, path=keys),
         f"DELETE {item}": op(path=keys, status="204"),
     }
 
@@ -176,3 +177,19 @@ def meaning_of(blueprint: Blueprint, operation: str) -> Meaning:
 def arguments_of(meaning: Meaning) -> dict[str, str]:
     """Role by argument."""
     return {argument.name: argument.role.value for argument in meaning.arguments}
+
+
+TEAM_SCHEMAS = {
+    "User": obj(("id", "login"), id=NUMBER, login=TEXT, bio=TEXT),
+    "Team": obj(("id", "name"), id=TEXT, name=TEXT, lead=ref("User"), status=enum("active", "archived")),
+}
+TEAM_PATHS = {
+    **crud("/users", ref("User"), obj(("login",), login=TEXT, bio=TEXT), key="username"),
+    **crud("/teams", ref("Team"), obj(("name",), name=TEXT), key="team_id"),
+    "PUT /teams/{team_id}/members/{username}": op(status="204"),
+    "DELETE /teams/{team_id}/members/{username}": op(status="204"),
+    "GET /teams/{team_id}/members": op(array(ref("User")), query={"page": NUMBER}),
+    "POST /teams/{team_id}/archive": op(ref("Team")),
+    "GET /moods": op(array(obj(a=TEXT, b=TEXT))),
+}
+"""A service with a table of people, one of teams that refers to it, pairs of both, and a list of nothing."""
