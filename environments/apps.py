@@ -50,7 +50,9 @@ def _register_pages() -> None:
 
     register_navigation(NavigationItem(_("Home"), "house", "home", 0))
     register_navigation(NavigationItem(_("Sources"), "file-earmark-text", "source_list", 10))
-    register_navigation(NavigationItem(_("Environments"), "box-seam", "environment_list", 20))
+    register_navigation(
+        NavigationItem(_("Environments"), "box-seam", "environment_list", 20, also=("compilation_list",))
+    )
     register_navigation(NavigationItem(_("Jobs"), "list-task", "job_list", 90))
     register_navigation(NavigationItem(_("Audit"), "shield-check", "audit", 110, Permission.ADMINISTER))
     register_navigation(NavigationItem(_("Settings"), "gear", "settings", 120))

@@ -39,6 +39,7 @@ class NavigationItem:
         url_name: The page's name; entries are current while the page's path starts with this one's.
         order: Position, in tens: from Home 0 to Jobs 90; from 100 on below the line, such as Audit 110, Settings 120.
         permission: What a person needs to see it.
+        also: Names of pages elsewhere that belong to it, too.
     """
 
     label: Any
@@ -46,6 +47,7 @@ class NavigationItem:
     url_name: str
     order: int
     permission: Permission = Permission.VIEW
+    also: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +160,8 @@ def _navigation(request: HttpRequest, user: User) -> list[dict[str, Any]]:
         if not user.may(item.permission):
             continue
         url = reverse(item.url_name)
-        is_current = request.path == url if url == "/" else request.path.startswith(url)
+        places = (url, *map(reverse, item.also))
+        is_current = request.path == url if url == "/" else request.path.startswith(places)
         group = "below" if item.order >= BELOW_THE_LINE else "main"
         entries.append(
             {"label": item.label, "icon": item.icon, "url": url, "is_current": is_current, "group": group}

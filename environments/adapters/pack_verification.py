@@ -228,7 +228,7 @@ def verify_pack(
 
 def sampled_depth(depth: Depth, pack: Pack, share: int = 4) -> Depth:
     """The depth with a run in another process for one of `share` packs, chosen by their content."""
-    digest = sha256(f"{pack.schema_sql}\0{pack.tools_py}".encode()).hexdigest()
+    digest = sha256("\0".join((pack.name, pack.title, pack.schema_sql, pack.tools_py)).encode()).hexdigest()
     return replace(depth, plays_alone=int(digest[:8], 16) % share == 0)
 
 

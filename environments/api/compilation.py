@@ -63,7 +63,7 @@ class CompiledEnvironmentViewSet(_PartViewSet):
     queryset = (
         CompiledEnvironment.objects.without_facts()
         .select_related("version")
-        .defer("version__schema_sql", "version__tools_py", "version__description", "facts")
+        .defer("version__schema_sql", "version__tools_py", "version__description")
         .order_by("pk")
     )
     serializer_class = shapes.CompiledEnvironmentSerializer

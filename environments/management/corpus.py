@@ -18,7 +18,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -29,7 +29,7 @@ from environments.adapters.sources import CollectionEntry, FolderCollection
 from environments.core.cleaning import CLEANER_VERSION, DuplicateIndex, clean
 from environments.core.compile.apis import Batch, DocumentSize, make_batches, share_of
 from environments.core.compile.report import EnvironmentFacts
-from environments.core.compile.semantics import SourcedOperation, SourceFacts
+from environments.core.compile.semantics import Compilation, SourcedOperation, SourceFacts
 from environments.core.errors import EnvFactoryError, UnreadableSourceError
 from environments.core.sources import readers
 from environments.core.sources.model import Document, SourceKind
@@ -203,23 +203,45 @@ def work(folder: Folder) -> int:
     """Takes batches until none is left, the largest first; how many it has finished."""
     plan = folder.plan()
     entries = {entry.key: entry for entry in FolderCollection(Path(plan.collection), COLLECTION).entries()}
-    ordered = sorted(plan.batches, key=lambda batch: (-batch.num_operations // batch.num_parts, batch.key))
+    # Parts of one provider follow each other, so that a process plans it once.
+    ordered = sorted(plan.batches, key=lambda batch: (-batch.num_operations, batch.key))
+    planned: _Planned | None = None
     finished = 0
     for batch in ordered:
         if folder.claim(batch):
-            folder.finish(batch, list(_run_batch(folder, plan, batch, entries)))
+            if planned is None or planned.documents != tuple(batch.documents):
+                planned = None  # the last one's documents need not be held beside the next one's
+                planned = _plan_provider(plan, batch, entries)
+            folder.finish(batch, list(_run_batch(folder, plan, batch, planned)))
+            planned = replace(planned, read_seconds=0.0, compile_seconds=0.0)
             finished += 1
     return finished
 
 
-def _run_batch(
-    folder: Folder, plan: Plan, batch: Batch, entries: Mapping[str, CollectionEntry]
-) -> Iterator[dict[str, Any]]:
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    """What a provider's documents were planned to, and what that took; nothing for a part that found it done."""
+
+    documents: tuple[str, ...]
+    num_operations: int
+    unread: Mapping[str, str]
+    compilation: Compilation
+    read_seconds: float
+    compile_seconds: float
+
+
+def _plan_provider(plan: Plan, batch: Batch, entries: Mapping[str, CollectionEntry]) -> _Planned:
     started = time.monotonic()
     operations, unread = read_documents([entries[key] for key in batch.documents])
     read_at = time.monotonic()
     compilation = plan_environments(operations, target_tools=plan.target_tools)
-    compiled_at = time.monotonic()
+    seconds = time.monotonic() - read_at
+    return _Planned(tuple(batch.documents), len(operations), unread, compilation, read_at - started, seconds)
+
+
+def _run_batch(folder: Folder, plan: Plan, batch: Batch, planned: _Planned) -> Iterator[dict[str, Any]]:
+    started = time.monotonic()
+    compilation = planned.compilation
     reasons: Counter[str] = Counter(each.reason for each in compilation.left_out) if batch.part == 1 else Counter()
     for blueprint in share_of(compilation.blueprints, batch.part, batch.num_parts):
         made = make_environment(blueprint, seed=plan.seed)
@@ -229,10 +251,11 @@ def _run_batch(
         yield _line_of(made)
     yield {
         "line": "batch", "key": batch.key, "provider": batch.provider, "part": batch.part,
-        "documents": len(batch.documents) if batch.part == 1 else 0, "operations": len(operations),
-        "planned": len(compilation.blueprints), "unread": unread if batch.part == 1 else {},
-        "reasons": dict(reasons), "read_seconds": round(read_at - started, 4),
-        "compile_seconds": round(compiled_at - read_at, 4), "seconds": round(time.monotonic() - started, 4),
+        "documents": len(batch.documents) if batch.part == 1 else 0, "operations": planned.num_operations,
+        "planned": len(compilation.blueprints), "unread": dict(planned.unread) if batch.part == 1 else {},
+        "reasons": dict(reasons), "read_seconds": round(planned.read_seconds, 4),
+        "compile_seconds": round(planned.compile_seconds, 4),
+        "seconds": round(time.monotonic() - started + planned.read_seconds + planned.compile_seconds, 4),
     }  # fmt: skip
 
 
@@ -273,7 +296,7 @@ def _facts(document: Document, entry: CollectionEntry, sha256: str) -> SourceFac
         address=entry.address,
         retrieved_at=RETRIEVED_AT,
         title=document.title,
-        provider=entry.provider,
+        provider=entry.provider or entry.address,
         version=document.version,
         description=document.description,
         licence_spdx=document.licence.spdx,

@@ -149,8 +149,8 @@ def _play_in_lanes(
                 plays = [_Play(case, session, starts) for case, session in zip(cases, lanes, strict=False)]
                 _play_in_step(plays)
                 whole = [play for play in plays if not play.is_lost]
-                changes = dict(zip(map(id, whole), environment.diff_many([play.session for play in whole]), strict=True))
-                played = [play.result(changes.get(id(play), ())) for play in plays]
+                diffs = iter(environment.diff_many([play.session for play in whole]))
+                played = [play.result(() if play.is_lost else next(diffs)) for play in plays]
                 found.update(zip(wave, _repeated(plays, played) if repeats_last else played, strict=True))
         finally:
             environment.close_many(lanes)

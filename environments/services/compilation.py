@@ -6,6 +6,7 @@ version that it already is.
 """
 
 import logging
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -50,6 +51,7 @@ from environments.services.verification import record_verification
 logger = logging.getLogger(__name__)
 
 BATCH_ROWS: Final = 1000
+_UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 Outcome = CompiledEnvironment.Outcome
 Status = EnvironmentVersion.Status
 Report = Callable[[str, int, int | None], None]
@@ -88,9 +90,9 @@ def find_documents(scope: Scope) -> list[SourceDocument]:
     """
     rows = SourceDocument.objects.select_related("source").without_data()
     if scope.documents:
-        rows = rows.filter(code__in=scope.documents)
+        rows = rows.filter(code__in=[code for code in scope.documents if _UUID.fullmatch(code)])
         known = {str(code) for code in rows.values_list("code", flat=True)}
-        unknown = sorted(set(scope.documents) - known)
+        unknown = sorted(code for code in scope.documents if code.lower() not in known)
         if unknown:
             fault = FieldError("/parameters/documents", "unknown", f"No document has the code {unknown[0]}.")
             raise InvalidInputError(fault.detail, fields=(fault,))
@@ -282,7 +284,7 @@ def _version_of(made: Made, user: User | None) -> EnvironmentVersion | None:
         return None
     try:
         with transaction.atomic():  # a name that nothing was put under is let go again
-            named = replace(pack, name=claim_name(pack, made.facts.provider))
+            named = replace(pack, name=claim_name(made.facts))
             version = import_pack(pack=named, origin=EnvironmentVersion.Origin.COMPILED, user=user).version
     except InvalidPackError:  # its findings are in the ledger
         return None

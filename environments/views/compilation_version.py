@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db.models import Count
 from django.http import Http404
+from django.utils.translation import gettext as _
 
 from environments.core.compile.report import REASONS, SUSPICIOUS, ToolFacts
 from environments.core.schema_form import schema_rows
@@ -22,13 +23,7 @@ from environments.models import (
 from environments.views.compilation_page import PAGE_SIZE, OperationLine
 from environments.views.facets import Choice, address_maker
 from environments.views.sources_funnel import reason_words
-from environments.views.sources_operation import (
-    MAX_READ_BYTES,
-    SchemaView,
-    definitions_of,
-    parameter_line,
-    schema_view,
-)
+from environments.views.sources_operation import MAX_READ_BYTES, cut_json, definitions_of, parameter_line, schema_view
 from environments.web import HtmxHttpRequest
 
 
@@ -112,6 +107,46 @@ def _choices(request: HtmxHttpRequest, counted: Sequence[tuple[str, int]], curre
     ]  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True)
+class ComparedLine:
+    """A member of a schema, alike on both sides.
+
+    Attributes:
+        name: Of the property; `[ ]` for the items of an array.
+        depth: How deep it is nested, from 0.
+        type_words: What the value is; empty where only a definition says it.
+        reference: Name of the definition that says what it, or what each of its items, is.
+        is_required: Whether it must be given; None where that makes no sense.
+        constraints: What else is asked of it, and its default.
+        description: The schema's words.
+    """
+
+    name: str
+    depth: int
+    type_words: str
+    reference: str
+    is_required: bool | None
+    constraints: Sequence[str]
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedSchema:
+    """A schema of one side.
+
+    Attributes:
+        words: What it is as a whole, if it has no members.
+        lines: Its members.
+        text: As JSON.
+        is_cut: Whether the JSON is longer than what is shown.
+    """
+
+    words: str
+    lines: Sequence[ComparedLine]
+    text: str
+    is_cut: bool
+
+
 def compiled_tool_context(version: EnvironmentVersion, name: str) -> dict[str, Any]:
     """One tool beside the operation that it was made of."""
     record = _record(version)
@@ -128,8 +163,8 @@ def compiled_tool_context(version: EnvironmentVersion, name: str) -> dict[str, A
         "row": row,
         "tool": tool,
         "line": OperationLine.of(row),
-        "arguments": schema_rows(tool.input_schema),
-        "results": schema_rows(tool.output_schema),
+        "arguments": _of_tool(tool.input_schema),
+        "results": _of_tool(tool.output_schema),
         "source_text": function_text(source, name),
         "dropped": [] if facts is None else [(each, reason_words(code)) for each, code in facts.dropped],
         "previous": names[place - 1] if place > 0 else None,
@@ -162,7 +197,20 @@ def _operation(row: CompiledOperation) -> Mapping[str, Any]:
     }
 
 
-def _shown(schema: Schema, definitions: Mapping[str, Schema]) -> SchemaView:
+def _of_tool(schema: Any) -> ComparedSchema:
+    lines = [
+        ComparedLine(
+            row.name, row.depth, row.type_words, "", row.is_required,
+            [*row.constraints, *([] if row.default is None else [_("%(value)s by default") % {"value": row.default}])],
+            row.description,
+        )
+        for row in schema_rows(schema)
+    ]  # fmt: skip
+    text, is_cut = cut_json(schema)
+    return ComparedSchema("", lines, text, is_cut)
+
+
+def _shown(schema: Schema, definitions: Mapping[str, Schema]) -> ComparedSchema:
     """A schema with the definitions that itself, its items or its members' items stand for, one level deep."""
 
     def opened(part: Any) -> Any:
@@ -180,4 +228,12 @@ def _shown(schema: Schema, definitions: Mapping[str, Schema]) -> SchemaView:
             if isinstance(part, Mapping) and part.get("type") == "array"
         }
         whole = {**whole, "properties": {**members, **lists}}
-    return schema_view(whole)
+    view = schema_view(whole)
+    lines = [
+        ComparedLine(
+            line.name, line.depth, line.type_words, line.reference, line.is_required, line.constraints,
+            line.description,
+        )
+        for line in view.lines
+    ]  # fmt: skip
+    return ComparedSchema(view.head.type_words or view.head.reference, lines, view.text, view.is_cut)

@@ -124,6 +124,22 @@ class Installation:
                     found.append(process)
         return found
 
+    def kill_workers(self) -> None:
+        """kill -9 for every process that runs jobs."""
+        for process in self.processes():
+            with contextlib.suppress(psutil.NoSuchProcess):
+                if "celery" in " ".join(process.cmdline()):
+                    process.kill()
+
+    def rows(self, address: str) -> list[dict[str, Any]]:
+        """Every row of a list of the API."""
+        found: list[dict[str, Any]] = []
+        while address:
+            page = self.http.get(address).json()
+            found += page["results"]
+            address = page["next"]
+        return found
+
     def database_pid(self) -> int:
         services = EmbeddedServices(self.var)
         pid = next(status.pid for status in services.status() if status.name == "postgres")

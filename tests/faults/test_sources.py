@@ -1,9 +1,7 @@
 """Killing the workers of an import: a collection goes on where it was, and ends with the same rows."""
 
-import contextlib
 import ipaddress
 
-import psutil
 import pytest
 
 from environments.adapters.fetching import FetchPolicy
@@ -35,7 +33,7 @@ def test_collection_ends_with_the_same_rows_when_every_worker_is_killed(tmp_path
             code = installation.submit("import_collection", address=address, name="few")
             installation.wait_until(lambda: 10 < num_read(installation) < NUM_DOCUMENTS, "some documents are read")
 
-            kill_workers(installation)
+            installation.kill_workers()
 
             job = installation.wait_for(code, "succeeded")
             attempts = [child["attempt"] for child in children(installation, code)]
@@ -60,13 +58,6 @@ def num_read(installation: Installation) -> int:
 def children(installation: Installation, code: str) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = installation.http.get("/api/v1/jobs/", params={"parent": code}).json()["results"]
     return rows
-
-
-def kill_workers(installation: Installation) -> None:
-    for process in installation.processes():
-        with contextlib.suppress(psutil.NoSuchProcess):
-            if "celery" in " ".join(process.cmdline()):
-                process.kill()
 
 
 def operations(installation: Installation) -> dict[str, tuple[object, ...]]:

@@ -16,7 +16,7 @@ _VERSION: Final = re.compile(
     r"(?<![a-z0-9])(v?\d+(?:[._]\d+)*(?:-\d\d-\d\d)?(?:[._-]?(?:preview|alpha|beta|rc)\d*)*|alpha|beta|preview)(?![a-z0-9])",
     re.IGNORECASE,
 )
-_EARLY: Final = re.compile(r"preview|alpha|beta|rc|dev", re.IGNORECASE)
+_EARLY: Final = re.compile(r"(?<![a-z])(preview|alpha|beta|rc|draft|dev)", re.IGNORECASE)
 
 
 def api_of(provider: str, address: str) -> str:
@@ -36,8 +36,12 @@ def version_order(text: str) -> tuple[Any, ...]:
 
 
 def edition_order(version: str, address: str) -> tuple[Any, ...]:
-    """Sorts documents of one API: by their own version, and by the one in the address where that is the same."""
-    return version_order(version), version_order(" ".join(_VERSION.findall(_path(address))))
+    """Sorts documents of one API, the newest last: by their own version, and by the address where that is the same.
+
+    Any release is newer than any early version, since an early one may never have been released.
+    """
+    in_address = version_order(" ".join(_VERSION.findall(_path(address))))
+    return _EARLY.search(version) is None, version_order(version), in_address
 
 
 def _path(address: str) -> str:

@@ -18,7 +18,7 @@ class Standing:
     Attributes:
         num_reads: Tools that read.
         num_writes: Tools that write.
-        stories: Tables of which one tool makes rows, another shows them, and another changes or deletes them.
+        stories: Tables of which rows are made, shown, and changed or deleted: each by a case, or all by one.
         refusals: (tool, code) of refusals by the state of a row or by what points where; that the named row itself is
             not there, or that its key is taken, is none.
     """
@@ -84,25 +84,46 @@ def standing_of(
 
 
 def _stories(pack: Pack, cases: Sequence[Case], uses: Mapping[str, ToolUse]) -> Iterator[str]:
-    successes = [case for case in cases if case.kind == "success"]
-    works = {case.tool for case in successes}
-    made: dict[str, set[str]] = {}
-    changed: dict[str, set[str]] = {}
-    for case in successes:
-        # Only a case of one call says which tool made a change.
-        if len(case.calls) == 1:
-            for change in case.changes:
-                kinds = made if change.kind is ChangeKind.INSERT else changed
-                kinds.setdefault(change.table, set()).add(case.tool)
+    """Tables of which tools make rows, show them, and change or delete them: each in a case, or all in one."""
+    effects = {tool.name: tool.effect for tool in pack.tools}
+    calls = [
+        (
+            case,
+            [
+                call.tool
+                for call, expect in zip(case.calls, case.expect, strict=False)
+                if expect.status is CallStatus.SUCCESS and call.tool in effects
+            ],
+        )
+        for case in cases
+    ]
     shown = {
         table
-        for tool in pack.tools
-        if tool.effect == "read" and tool.name in works
-        for table in uses.get(tool.name, ToolUse()).read_tables
+        for _, done in calls
+        for tool in done
+        if effects[tool] == "read"
+        for table in uses.get(tool, ToolUse()).read_tables
     }
     for table in pack.tables:
-        if table in shown and table in made and changed.get(table, set()):
+        writers = {name for name, use in uses.items() if table in use.written_tables}
+        written = [(case, [tool for tool in done if tool in writers]) for case, done in calls]
+        if table in shown and _is_made_and_changed(table, [pair for pair in written if pair[1]]):
             yield table
+
+
+def _is_made_and_changed(table: str, written: Sequence[tuple[Case, Sequence[str]]]) -> bool:
+    """Whether tools make rows of a table and change or delete them, by cases and the calls in each that write it."""
+    makers: set[str] = set()
+    is_changed = False
+    for case, tools in written:
+        # Only where one call writes a table does the case say what that call did to it.
+        kinds = {change.kind for change in case.changes if change.table == table} if len(tools) == 1 else set()
+        if ChangeKind.INSERT in kinds:
+            makers.add(tools[0])
+        is_changed = is_changed or bool(kinds - {ChangeKind.INSERT})
+    # What else writes the table after a row was made, without making one, changes or deletes.
+    follows = any(tools[0] in makers and not makers.issuperset(tools) for _, tools in written)
+    return bool(makers) and (is_changed or follows)
 
 
 def _refusals(

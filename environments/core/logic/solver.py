@@ -2,7 +2,7 @@
 
 import itertools
 import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from environments.core.logic.formulas import Formula, Node, Unknown
@@ -34,13 +34,33 @@ class _Slot:
 
 def can_hold(formulas: Sequence[Formula], domains: "Domains") -> bool:
     """False only if no state and no arguments make all formulas true."""
-    return all(_group_can_hold(group, domains) for group in _groups(formulas))
+    parts = dict.fromkeys(part for formula in formulas for part in _conjuncts(formula))
+    return all(_group_can_hold(group, domains) for group in _groups(tuple(parts)))
+
+
+def _conjuncts(formula: Formula) -> Iterator[Formula]:
+    """Formulas that are all true exactly where this one is, as small as they get."""
+    if not isinstance(formula, Node):
+        yield formula
+        return
+    inner = formula.parts[0] if formula.operator in ("holds", "true") else None
+    if formula.operator == "and":
+        inner = formula
+    if isinstance(inner, Node) and inner.operator == "and":
+        for part in inner.parts:
+            yield from _conjuncts(Node("true", (part,)))
+    elif isinstance(inner, Node) and inner.operator == "row":
+        for part in inner.parts[:-1]:
+            yield from _conjuncts(Node("true", (part,)))
+        yield from _conjuncts(Node(formula.operator, (inner.parts[-1],)))
+    else:
+        yield formula
 
 
 def _groups(formulas: Sequence[Formula]) -> list[list[Formula]]:
     """The formulas by shared unknowns: those of different groups have nothing to do with one another."""
     groups: list[tuple[dict[Unknown, None], list[Formula]]] = []
-    for formula in dict.fromkeys(formulas):
+    for formula in formulas:
         asked = dict.fromkeys(_unknowns(formula))
         together = [formula]
         apart = []

@@ -59,7 +59,7 @@ class Command(BaseCommand):
 
 def as_json(compilation: Compilation) -> dict[str, Any]:
     """A compilation with its report and its environments."""
-    rows = compilation.environments.select_related("version").order_by("batch", "name")
+    rows = compilation.environments.select_related("version__environment").order_by("batch", "name")
     return {
         "compilation": str(compilation.code),
         "compiler_version": compilation.compiler_version,
@@ -72,7 +72,8 @@ def as_json(compilation: Compilation) -> dict[str, Any]:
         "report": compilation.report,
         "environments": [
             {
-                "name": row.name, "title": row.title, "provider": row.provider, "outcome": row.outcome,
+                "name": row.version.environment.name if row.version else row.name, "title": row.title,
+                "provider": row.provider, "outcome": row.outcome,
                 "reason": row.reason, "detail": row.detail, "tools": row.num_tools, "dropped": row.num_dropped,
                 "tables": row.num_tables, "meets_bar": row.meets_bar,
                 "version": str(row.version.code) if row.version else None,

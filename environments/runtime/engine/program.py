@@ -4,7 +4,7 @@ Nothing of the pack is executed here; a zygote may build this before it forks.
 """
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +13,7 @@ import orjson
 from environments.runtime.engine.database import Database
 from environments.runtime.engine.errors import FailureReason, ToolFailure
 from environments.runtime.engine.gate import FILE
+from environments.runtime.engine.sets import nodes_of
 from environments.runtime.engine.statements import Statement
 from environments.runtime.faults import Fault
 from environments.runtime.pack.model import Condition, Tool
@@ -197,8 +198,9 @@ def check_functions(tree: ast.Module, tools: tuple[Tool, ...], database: Databas
     for name, function in functions.items():
         if name not in declared and not name.startswith("_"):
             yield Fault("function_unknown", _at(function), f"no tool is called {name}")
-    calls = {name: _calls(function, functions) for name, function in functions.items()}
-    rejections = {name: list(_rejections(function, texts)) for name, function in functions.items()}
+    nodes = {name: nodes_of(function) for name, function in functions.items()}
+    calls = {name: _calls(nodes[name], functions) for name in functions}
+    rejections = {name: list(_rejections(nodes[name], texts)) for name in functions}
     reachable_from: dict[str, set[str]] = {}
     for tool in tools:
         place = f"tools/{tool.name}"
@@ -215,14 +217,14 @@ def check_functions(tree: ast.Module, tools: tuple[Tool, ...], database: Databas
             if rejection.code not in raised:
                 yield Fault("rejection_unused", place, f"nothing rejects with {rejection.code}")
     codes = {tool.name: {rejection.code for rejection in tool.rejections} for tool in tools}
-    for name, function in functions.items():
+    for name in functions:
         callers = reachable_from.get(name, set())
         for code, node in rejections[name]:
             if code is None:
                 yield Fault("reject_undeclared", _at(node), "the code of ctx.reject is not written here")
             elif callers and not any(code in codes[caller] for caller in callers):
                 yield Fault("reject_undeclared", _at(node), f"{', '.join(sorted(callers))} do not declare {code}")
-        yield from _check_sql(function, texts, database)
+        yield from _check_sql(nodes[name], texts, database)
 
 
 def _at(node: ast.AST) -> str:
@@ -287,8 +289,8 @@ def _text(node: ast.expr, texts: Mapping[str, str]) -> str | None:
     return None
 
 
-def _calls(function: ast.FunctionDef, functions: Mapping[str, ast.FunctionDef]) -> set[str]:
-    return {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and node.id in functions}
+def _calls(nodes: Iterable[ast.AST], functions: Mapping[str, ast.FunctionDef]) -> set[str]:
+    return {node.id for node in nodes if isinstance(node, ast.Name) and node.id in functions}
 
 
 def _reachable(name: str, calls: Mapping[str, set[str]]) -> set[str]:
@@ -302,8 +304,8 @@ def _reachable(name: str, calls: Mapping[str, set[str]]) -> set[str]:
     return found
 
 
-def _rejections(function: ast.FunctionDef, texts: Mapping[str, str]) -> Iterator[tuple[str | None, ast.Call]]:
-    for node in ast.walk(function):
+def _rejections(nodes: Iterable[ast.AST], texts: Mapping[str, str]) -> Iterator[tuple[str | None, ast.Call]]:
+    for node in nodes:
         if (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Attribute)
@@ -315,8 +317,8 @@ def _rejections(function: ast.FunctionDef, texts: Mapping[str, str]) -> Iterator
             yield (None if first is None else _text(first, texts)), node
 
 
-def _check_sql(function: ast.FunctionDef, texts: Mapping[str, str], database: Database) -> Iterator[Fault]:
-    for node in ast.walk(function):
+def _check_sql(nodes: Iterable[ast.AST], texts: Mapping[str, str], database: Database) -> Iterator[Fault]:
+    for node in nodes:
         if not (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Attribute)

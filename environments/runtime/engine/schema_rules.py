@@ -24,6 +24,7 @@ _FORBIDDEN_WORDS = {
     "AUTOINCREMENT": "ids come from ctx.new_id",
     "CONFLICT": "what happens on a conflict is said in the tool, not in the schema",
 }
+_JSON_CHECK = re.compile(r"json_valid\s*\(\s*[\"`\[]?", re.IGNORECASE)
 _CREATE = re.compile(r"\s*CREATE\s+(?:TABLE|(?:UNIQUE\s+)?INDEX)\b", re.IGNORECASE)
 _ALLOWED_ACTIONS = frozenset(
     {
@@ -193,7 +194,6 @@ def _column(
     generated = meaning.generated if meaning is not None else None
     given = meaning.comparison if meaning is not None else None
     default: Comparison = "exempt" if generated is not None and name not in in_foreign_key else "hard"
-    checks = re.search(rf"json_valid\s*\(\s*[\"`\[]?{re.escape(name)}\b", text, re.IGNORECASE)
     return ColumnInfo(
         name=name,
         type=cast("ColumnType", declared.upper()),
@@ -201,8 +201,15 @@ def _column(
         comparison=given or default,
         generated=generated,
         format=meaning.format if meaning is not None else None,
-        is_json=checks is not None,
+        is_json=any(_begins_with(text, match.end(), name) for match in _JSON_CHECK.finditer(text)),
     )
+
+
+def _begins_with(text: str, start: int, name: str) -> bool:
+    """Whether the word at a place of a statement is this name, in any case."""
+    end = start + len(name)
+    following = text[end : end + 1]
+    return text[start:end].lower() == name.lower() and not (following.isalnum() or following == "_")
 
 
 def _foreign_keys(connection: apsw.Connection, table: str) -> tuple[ForeignKey, ...]:

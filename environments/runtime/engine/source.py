@@ -13,6 +13,7 @@ from typing import Any
 
 from environments.runtime.engine.gate import FILE, FORBIDDEN_NAMES
 from environments.runtime.engine.preload import module_copies
+from environments.runtime.engine.sets import nodes_of
 
 _ABSENT = frozenset(FORBIDDEN_NAMES) | {"exit", "quit", "copyright", "credits", "license", "__import__", "__debug__"}
 _FUTURE = types.ModuleType("__future__")
@@ -104,17 +105,15 @@ def _copy(function: types.FunctionType, namespace: Namespace) -> types.FunctionT
 
 
 def _drawing(tree: ast.Module) -> frozenset[str]:
-    names = {
-        node.name: {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
-        for node in tree.body
-        if isinstance(node, ast.FunctionDef | ast.ClassDef)
-    }
+    nodes = [(node.name, nodes_of(node)) for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
     drawing = {
-        node.name
-        for node in tree.body
-        if isinstance(node, ast.FunctionDef | ast.ClassDef)
-        and any(isinstance(inner, ast.Attribute) and inner.attr == "rng" for inner in ast.walk(node))
+        name
+        for name, inside in nodes
+        if any(isinstance(inner, ast.Attribute) and inner.attr == "rng" for inner in inside)
     }
+    if not drawing:
+        return frozenset()
+    names = {name: {inner.id for inner in inside if isinstance(inner, ast.Name)} for name, inside in nodes}
     while more := {name for name, used in names.items() if name not in drawing and used & drawing}:
         drawing |= more
     return frozenset(drawing)

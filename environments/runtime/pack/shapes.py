@@ -64,7 +64,7 @@ def _written(kind: Any) -> tuple[tuple[str, str, bool], ...]:
 def to_json(value: Any) -> Any:
     """The JSON value of a dataclass and everything in it, with the contract's keys in the contract's order."""
     # The exact types of JSON come first: a pack has some 100,000 of them, and the tests below are slow.
-    kind = value.__class__
+    kind: Any = value.__class__
     if kind in _PLAIN:
         return value
     if kind is dict:
@@ -73,7 +73,7 @@ def to_json(value: Any) -> Any:
         return [item if item.__class__ in _PLAIN else to_json(item) for item in value]
     if dataclasses.is_dataclass(kind):
         document = {}
-        for name, key, is_left_out_when_none in _written(kind):
+        for name, key, is_left_out_when_none in _written(value.__class__):
             item = getattr(value, name)
             if item is not None or not is_left_out_when_none:
                 document[key] = item if item.__class__ in _PLAIN else to_json(item)

@@ -9,7 +9,7 @@ import orjson
 from environments.runtime.schema.keywords import PATTERN_SIZE_LIMIT
 
 MAX_KEPT: Final = 160
-"""Compiled schemas kept, more than one pack has: its check, its doors and the runners of its cases use the same ones."""
+"""Compiled schemas kept, more than one pack has: its check, its doors and the runners of its cases share them."""
 
 
 class SchemaError(ValueError):

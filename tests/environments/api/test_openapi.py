@@ -27,6 +27,7 @@ from environments.runtime.pack import zip_pack
 from environments.services import create_api_token, create_session, record_decision, session_snapshot
 from tests.environments.api.test_access import MATRIX
 from tests.environments.api.test_jobs import NOWHERE
+from tests.factories.compilation import a_compilation
 from tests.factories.environments import JobFactory, UserFactory
 from tests.factories.registry import finished_run, little_pack, little_version
 from tests.factories.sources import PETS, openapi_document
@@ -116,7 +117,7 @@ def objects(operator, monkeypatch):
     session = create_session(user=operator, version=played, scenario="small")
     document = openapi_document(info={"title": "Pets", "version": "1"})  # says nothing of its terms
     codes |= {"documents": document.code, "sources": document.source.code}
-    codes |= {"operations": document.operations.first().code}
+    codes |= {"operations": document.operations.first().code, "compilations": a_compilation().code}
     codes |= {"sessions": session.code, "snapshot": session_snapshot(session=session)}
     for signal in (request_started, request_finished):  # as Django's own client does, to keep the test's transaction
         signal.disconnect(close_old_connections)

@@ -1,7 +1,10 @@
 """A collection compiled without a database: batches in a folder, a run that goes on, faults seeded into packs."""
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from io import StringIO
 from pathlib import Path
 
@@ -10,9 +13,11 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
+from environments.adapters.sources import FolderCollection
 from environments.management.commands import bench_mutants
 from environments.management.corpus import Folder, Plan, make_plan, read_documents, work
 from environments.runtime.pack import content_sha256
+from environments.runtime.pack.shapes import to_json
 from tests.factories.compilation import facts
 
 DOCUMENTS = settings.BASE_DIR / "environments" / "documents"
@@ -73,8 +78,6 @@ class TestFolder:
         assert 0 <= folder.seconds() < 5
 
     def test_results_are_of_environments_and_batches(self, collection, tmp_path):
-        from environments.runtime.pack.shapes import to_json
-
         folder, plan = Folder(tmp_path / "work"), plan_of(collection)
         folder.begin(plan)
         made = {"line": "environment", "is_verified": True, "facts": to_json(facts())}
@@ -101,8 +104,6 @@ class TestFolder:
 
 
 def test_documents_that_cannot_be_read_hold_up_no_other(collection):
-    from environments.adapters.sources import FolderCollection
-
     operations, unread = read_documents(list(FolderCollection(collection).entries()))
 
     assert set(unread) == {"broken.org.json", "example.org.json"}
@@ -133,6 +134,25 @@ def test_folder_holds_packs_and_faults_in_them_are_caught(finished, collection, 
     assert figures["Packs"] == 1
     assert figures["Mutants"] >= 8
     assert figures["Caught, without equivalent ones"] >= 90
+
+
+def test_hash_seed_and_number_of_processes_change_no_byte(collection, tmp_path):
+    shutil.copy(DOCUMENTS / "microcks.local.json", collection / "api")
+    found = []
+    for seeds in (("1",), ("2", "3")):
+        folder = Folder(tmp_path / f"work-{len(seeds)}")
+        folder.begin(plan_of(collection))
+        command = [sys.executable, "manage.py", "bench_corpus", "--worker", "--keep", str(folder.path)]
+        processes = [
+            subprocess.Popen(command, cwd=settings.BASE_DIR, env={**os.environ, "PYTHONHASHSEED": seed})
+            for seed in seeds
+        ]
+        assert [process.wait(120) for process in processes] == [0] * len(seeds)
+        made = sorted((each["facts"]["name"], each["content_sha256"]) for each in folder.results().made)
+        found.append((made, folder.results().reasons(), [folder.read_pack(name) for name in folder.packs()]))
+
+    assert found[0] == found[1]
+    assert len(found[0][2]) >= 2
 
 
 def test_whole_run_prints_figures_and_its_second_start_does_nothing_again(collection, tmp_path, monkeypatch):

@@ -187,3 +187,19 @@ def test_a_pack_whose_tools_write_nothing_fails_its_cases(pool, path):
     failed = {case.tool for case in result.failed}
     writing = {tool.name for tool in pack.tools if tool.effect == "write"}
     assert writing <= failed
+
+
+def test_cases_in_sessions_that_are_used_again_end_as_in_sessions_of_their_own(pool):
+    # Twice over, so that each case of a scenario follows others, with a wrong one in between.
+    pack = read_pack(PACKS[0].parent)
+    wrong = dataclasses.replace(pack.cases[0], name="wrong", expect=(Expectation(CallStatus.REJECTION, "no_such"),))
+    cases = (*pack.cases, wrong, *(dataclasses.replace(case, name=f"{case.name}_again") for case in pack.cases))
+    environment, tables = Environment(pack, pool), Engine(pack).tables
+
+    alone, used_again = (run_cases(environment, tables, cases, reuses_sessions=reuses).cases for reuses in (0, 1))
+
+    assert [case.name for case in used_again if not case.holds] == ["wrong"]
+    for one, other in zip(alone, used_again, strict=True):
+        assert (one.name, one.problems, one.changes) == (other.name, other.problems, other.changes)
+        assert [record.observation for record in one.records] == [record.observation for record in other.records]
+    assert pool.runner(environment.encoded, environment.content_sha256).episodes == {}

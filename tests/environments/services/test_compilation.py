@@ -1,19 +1,24 @@
 """Compilations: documents in, verified environments and a ledger of every operation out."""
 
+import dataclasses
+import re
 from collections import Counter
 from typing import Any
 
+import orjson
 import pytest
 from django.db import Error, connection, transaction
 
 from environments import services
 from environments.adapters.pack_verification import Verified
-from environments.core.errors import InvalidInputError, JobCancelledError, SandboxFailedError
+from environments.core.errors import InvalidInputError, InvalidPackError, JobCancelledError, SandboxFailedError
 from environments.core.logic.reduction import reduce_pack
+from environments.core.sources.model import Fetched
 from environments.models import (
     Compilation,
     CompiledEnvironment,
     CompiledOperation,
+    Environment,
     EnvironmentVersion,
     Job,
     SourceDocument,
@@ -21,6 +26,7 @@ from environments.models import (
 )
 from environments.runtime.conformance import Check, Finding
 from environments.runtime.pack import Pack
+from environments.services import compilation as compilation_service
 from environments.services import compiled_packs
 from environments.services.compilation import (
     Scope,
@@ -31,6 +37,8 @@ from environments.services.compilation import (
     open_compilation,
 )
 from environments.services.compiled_packs import prove_pack
+from environments.services.source_imports import DOCUMENTS
+from tests.factories.registry import little_pack
 from tests.factories.sources import guarded_document, leak_hit, openapi_document
 
 pytestmark = pytest.mark.django_db
@@ -285,7 +293,13 @@ class TestScope:
         assert find_documents(Scope(documents=(str(old.code),))) == [old]
 
     @pytest.mark.parametrize(
-        "scope", [Scope(), Scope(provider="nobody"), Scope(documents=("00000000-0000-4000-8000-000000000000",))]
+        "scope",
+        [
+            Scope(),
+            Scope(provider="nobody"),
+            Scope(documents=("00000000-0000-4000-8000-000000000000",)),
+            Scope(documents=("nonsense",)),
+        ],
     )
     def test_scope_without_a_document_is_refused(self, scope: Scope) -> None:
         with pytest.raises(InvalidInputError):
@@ -324,3 +338,67 @@ def test_whole_compilation_in_one_process_reports_its_batches() -> None:
 
     assert seen == [("rbaskets.in", 0, 1), ("", 1, 1)]
     assert compilation.is_finished
+
+
+class TestNames:
+    """Environments that are made of different APIs never share a name, whatever else is in the registry."""
+
+    OTHER = "x:other/baskets.json"
+
+    def other(self, provider: str = "rbaskets.elsewhere.in", title: str = "Other baskets") -> SourceDocument:
+        """A document of the same label and noun, but of another provider."""
+        content = orjson.loads((DOCUMENTS / f"{BASKETS}.json").read_bytes())
+        content["info"]["title"], content["info"]["x-providerName"] = title, provider
+        fetched = Fetched(self.OTHER, orjson.dumps(content), "application/json")
+        return services.import_fetched(fetched=fetched)
+
+    def names(self, compilation: Compilation) -> list[str]:
+        return list(compilation.environments.order_by("name").values_list("version__environment__name", flat=True))
+
+    def test_two_providers_with_one_label_and_noun_get_two_environments(self) -> None:
+        first, second = compile_all(shipped()), compile_all(self.other())
+
+        planned = [each.environments.get().name for each in (first, second)]
+        assert planned == ["rbaskets_in_baskets"] * 2
+        assert self.names(first) == ["rbaskets_in_baskets"]
+        assert re.fullmatch(r"rbaskets_in_baskets_[0-9a-f]{4}", self.names(second)[0])
+        assert {each.version.number for each in CompiledEnvironment.objects.all() if each.version} == {1}
+        assert not Environment.objects.filter(versions=None).exists()
+
+    def test_same_content_again_finds_the_same_version(self) -> None:
+        documents = [shipped(), self.other()]
+        before = [compile_all(each).environments.get().version for each in documents]
+
+        after = [compile_all(each).environments.get().version for each in reversed(documents)]
+
+        assert after == before[::-1]
+        assert EnvironmentVersion.objects.count() == 2
+
+    def test_newer_reading_of_the_same_api_is_its_next_version(self) -> None:
+        first = compile_all(self.other())
+        second = compile_all(self.other(title="Baskets of today"))
+
+        assert self.names(first) == self.names(second)
+        version = second.environments.get().version
+        assert version is not None
+        assert version.number == 2
+
+    def test_name_of_somebody_elses_pack_is_left_alone(self) -> None:
+        pack = dataclasses.replace(little_pack(), name="rbaskets_in_baskets")
+        theirs = services.import_pack(pack=pack, origin=EnvironmentVersion.Origin.UPLOADED, user=None).version
+
+        compilation = compile_all(shipped())
+
+        assert theirs.environment.versions.count() == 1
+        assert self.names(compilation)[0].startswith("rbaskets_in_baskets_")
+
+    def test_name_of_a_pack_that_the_registry_refuses_is_let_go(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def refuse(**arguments: Any) -> None:
+            raise InvalidPackError("no")
+
+        monkeypatch.setattr(compilation_service, "import_pack", refuse)
+
+        compilation = compile_all(shipped())
+
+        assert compilation.environments.get().outcome == "discarded"
+        assert not Environment.objects.exists()

@@ -196,7 +196,7 @@ def test_lost_case_is_the_machinerys_and_not_the_packs(monkeypatch):
         1.0,
     )
     lost = CaseResult(case.name, case.tool, case.kind, ("it ended as infrastructure",), (record,), (), True)
-    monkeypatch.setattr("environments.runtime.conformance.run_cases", lambda *_arguments: CasesResult((lost,)))
+    monkeypatch.setattr("environments.runtime.conformance.run_cases", lambda *_arguments, **_more: CasesResult((lost,)))
 
     run = verify_environment(version=version)
 

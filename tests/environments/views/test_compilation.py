@@ -55,6 +55,12 @@ class TestList:
         assert "1 of 2" in shown
         assert "1 of 1" in shown
 
+    def test_belongs_to_the_environments_of_the_rail(self, operator_client: Client) -> None:
+        shown = text(operator_client.get(reverse("compilation_list")))
+
+        rail = re.findall(r'<a[^>]*href="([^"]*)"[^>]*aria-current="page"', shown)
+        assert reverse("environment_list") in rail
+
     def test_teaches_when_there_is_none(self, operator_client: Client, viewer: Any) -> None:
         shown = text(operator_client.get(reverse("compilation_list")))
         client = Client()

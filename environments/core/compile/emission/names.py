@@ -8,6 +8,14 @@ from environments.core.compile.semantics import Meaning
 _TAKEN: Final = frozenset({"ctx", "int", "json", "len", "result", "str"})
 """What the functions themselves need; `result` is a parameter of conditions."""
 
+_UNREADABLE: Final = frozenset({
+    "alter", "between", "create", "cross", "distinct", "drop", "fetch", "glob", "grant", "having", "ilike", "inner",
+    "insert", "intersect", "into", "join", "lateral", "like", "notnull", "on", "outer", "qualify", "regexp",
+    "returning", "revoke", "rlike", "rollback", "select", "tablesample", "then", "uncache", "union", "using", "values",
+    "when", "where", "xor",
+})  # fmt: skip
+"""Parameters that SQLite knows, but not every reader of SQL."""
+
 _QUOTED: Final = frozenset({
     "add", "all", "alter", "and", "as", "autoincrement", "between", "case", "cast", "check", "collate", "commit",
     "constraint", "create", "current_date", "current_time", "current_timestamp", "default", "deferrable", "delete",
@@ -15,6 +23,9 @@ _QUOTED: Final = frozenset({
     "insert", "intersect", "into", "is", "isnull", "join", "limit", "not", "nothing", "notnull", "null", "on", "or",
     "order", "primary", "raise", "references", "returning", "select", "set", "table", "then", "to", "transaction",
     "union", "unique", "update", "using", "values", "when", "where",
+    # Plain names or values to SQLite, but not to every reader of SQL.
+    "any", "cross", "current_user", "describe", "exclude", "false", "fetch", "for", "glob", "grant", "ilike", "inner",
+    "lateral", "like", "outer", "qualify", "regexp", "revoke", "rlike", "tablesample", "true", "uncache", "with", "xor",
     # Plain names to SQLite, but a pack's SQL must not say them unquoted: they would draw numbers or undo an episode.
     "conflict", "random", "randomblob", "rollback",
 })  # fmt: skip
@@ -39,7 +50,7 @@ def python_names(meaning: Meaning) -> dict[str, str]:
     found: dict[str, str] = {}
     for argument in meaning.arguments:
         name = argument.python_name
-        found[argument.name] = unused(name, {*_TAKEN, *found.values()})
+        found[argument.name] = unused(name, {*_TAKEN, *_UNREADABLE, *found.values()})
     return found
 
 

@@ -59,7 +59,7 @@ Expression = str | Sql | Call | Dict | Group
 
 def text_literal(text: str) -> str:
     """A text as Python source, in the quotation marks that need fewer escapes."""
-    escaped = "".join(_escaped(character) for character in text)
+    escaped = text.replace("\\", "\\\\") if text.isprintable() else "".join(map(_escaped, text))
     if escaped.count('"') > escaped.count("'"):
         return "'" + escaped.replace("'", "\\'") + "'"
     return '"' + escaped.replace('"', '\\"') + '"'

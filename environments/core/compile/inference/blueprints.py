@@ -163,7 +163,7 @@ def _label(provider: str) -> str:
     parts = [snake(part) for part in provider.split(".") if part]
     if not parts:
         return "tools"
-    return parts[0] if parts[1:] in ([], ["com"], ["local"]) else f"{parts[0]}_{parts[-1]}"
+    return parts[0] if parts[1:] in ([], ["com"]) else f"{parts[0]}_{parts[-1]}"
 
 
 def _main_noun(plans: Sequence[Plan]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from environments.core.compile.apis import api_of, edition_order
 from environments.core.compile.reading.words import squash
 from environments.core.compile.semantics import SourcedOperation, SourceFacts
 
@@ -14,7 +15,6 @@ MIN_SHARED: Final = 0.7
 _VERSION_PART: Final = re.compile(r"/(v?\d[\w.\-]*|api|rest|beta|alpha|preview)(?=/|$)", re.IGNORECASE)
 _PARAMETER: Final = re.compile(r"\{[^{}]*\}")
 _NAMESPACE: Final = re.compile(r"/providers/([A-Za-z]+\.[A-Za-z.]+?)(?=/|$)")
-_UNFINISHED: Final = re.compile(r"alpha|beta|preview|rc|draft|dev", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,14 @@ def newest(documents: Sequence[Document]) -> tuple[list[Document], list[tuple[Do
     Returns:
         Documents to compile, and pairs of an older one with the one that stands for it.
     """
-    ranked = sorted(documents, key=lambda each: _rank(each), reverse=True)
+    editions: dict[str, Document] = {}
+    for document in documents:
+        api = api_of(document.facts.provider, document.facts.address)
+        known = editions.get(api)
+        editions[api] = document if known is None else max(known, document, key=_edition)
+    heads = {id(document) for document in editions.values()}
+    # The newest of each API first: whatever an older one shares with it, it is the older one.
+    ranked = sorted(documents, key=lambda each: (id(each) in heads, *_rank(each)), reverse=True)
     owners: dict[str, list[int]] = defaultdict(list)
     kept: list[Document] = []
     older: list[tuple[Document, Document]] = []
@@ -70,12 +77,14 @@ def newest(documents: Sequence[Document]) -> tuple[list[Document], list[tuple[Do
     return sorted(kept, key=lambda each: order[id(each)]), older
 
 
-def _rank(document: Document) -> tuple[bool, int, list[int], str]:
-    """Finished before unfinished, the versions of one title by number; sizes first where documents differ in them."""
-    version = document.facts.version
-    numbers = [int(number) for number in re.findall(r"\d+", f"{version} {document.facts.address}")][:8]
-    size = len(document.operations)
-    return (not _UNFINISHED.search(version), size.bit_length(), numbers, document.facts.sha256)
+def _edition(document: Document) -> tuple[object, ...]:
+    """Sorts readings of one API, the newest last."""
+    return edition_order(document.facts.version, document.facts.address), document.facts.sha256
+
+
+def _rank(document: Document) -> tuple[int, object]:
+    """Across APIs the larger document stands for the smaller one."""
+    return len(document.operations).bit_length(), _edition(document)
 
 
 def services(documents: Sequence[Document]) -> list[tuple[str, list[Document]]]:

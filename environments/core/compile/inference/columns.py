@@ -284,9 +284,9 @@ def _cap(table: TableDraft) -> None:
     candidates = [
         column
         for column in reversed(table.columns.values())
-        if column.role is ColumnRole.PLAIN and not column.values and column.target is None and not column.is_required
+        if column.role is ColumnRole.PLAIN and column.target is None
     ]
-    candidates.sort(key=lambda column: column.kind is not ValueKind.JSON)
+    candidates.sort(key=lambda column: (column.is_required, bool(column.values), column.kind is not ValueKind.JSON))
     for column in candidates[:extra]:
         if squash(column.name) in ("id", "name", "title", "slug", "key", "uuid"):
             continue

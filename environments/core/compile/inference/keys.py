@@ -25,8 +25,8 @@ from environments.core.compile.reading.shapes import EXPANDS
 from environments.core.compile.reading.words import singular, snake, squash
 from environments.core.compile.semantics import ColumnRole, ValueKind
 
-MAX_SCOPE = 4
-"""Columns above the key in one primary key; deeper paths are left out."""
+MAX_SCOPE = 8
+"""Columns above the key in one primary key."""
 _GLOBAL = re.compile(r"(id|uuid|guid|sid|gid|arn)$")
 _ID_WORDS = re.compile(r"\b(ids?|uuid|guid|identifiers?|unique|reference)\b", re.IGNORECASE)
 _NAMING = frozenset({ValueKind.TEXT, ValueKind.INTEGER})

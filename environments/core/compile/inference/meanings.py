@@ -199,6 +199,7 @@ def make_meaning(plan: Plan, schema: Schema, shapes: Shapes) -> Meaning:
         LeftOutError: Its answer can't be shown.
     """
     result = _result(plan, schema, shapes)
+    _cap(plan)
     arguments = _arguments(plan, shapes)
     pages = bool({argument.role for argument in arguments} & {Role.SIZE, *_PAGED_FACTS.values()})
     size = next((argument.default for argument in arguments if argument.role is Role.SIZE), DEFAULT_PAGE_SIZE)
@@ -234,11 +235,20 @@ def make_meaning(plan: Plan, schema: Schema, shapes: Shapes) -> Meaning:
     )
 
 
+def _cap(plan: Plan) -> None:
+    """Leaves out optional arguments beyond what a tool may have, last ones first."""
+    ordered = sorted(plan.arguments, key=lambda each: not each.is_required)
+    kept, extra = ordered[:MAX_ARGUMENTS], ordered[MAX_ARGUMENTS:]
+    if any(each.is_required for each in extra):
+        raise LeftOutError("required_parameter_unknown", f"more than {MAX_ARGUMENTS} arguments are required")
+    plan.dropped += [(each.name, "too_many") for each in extra]
+    plan.arguments = kept
+
+
 def _arguments(plan: Plan, shapes: Shapes) -> tuple[Argument, ...]:
     made: list[Argument] = []
     taken: set[str] = set()
-    ordered = sorted(plan.arguments, key=lambda each: not each.is_required)
-    for each in ordered[:MAX_ARGUMENTS]:
+    for each in plan.arguments:
         schema, default = _argument_schema(each, plan, shapes)
         name = python_name(each.name, taken)
         taken.add(name)
@@ -285,7 +295,10 @@ def _argument_schema(each: ArgumentDraft, plan: Plan, shapes: Shapes) -> tuple[d
     if each.role is Role.ONE_OF:
         items = shapes.of(shape.items) if shape is not None and shape.items is not None else None
         return {"type": "array", "items": argument_schema(each.column, items, shapes, Role.FILTER)}, None
-    return argument_schema(each.column, shape, shapes, each.role), None
+    schema = argument_schema(each.column, shape, shapes, each.role)
+    target = each.column.target
+    is_new = target is not None and target.key is not None and target.key.generated is not None
+    return (_without_form(schema) if is_new else schema), None
 
 
 def _assignments(plan: Plan) -> tuple[Assignment, ...]:

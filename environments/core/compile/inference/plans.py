@@ -339,7 +339,7 @@ def _drop(plan: Plan, each: Input, reason: str) -> None:
 def is_natural(key: ColumnDraft) -> bool:
     """Whether people choose the key: a name, a slug, a code."""
     last = squash(key.path[-1] if key.path else key.name)
-    return key.kind is ValueKind.TEXT and (last in _GIVEN_KEYS or last.endswith(("name", "slug", "login")))
+    return key.kind is ValueKind.TEXT and (last in _GIVEN_KEYS or last.endswith(("name", "slug", "login", "number")))
 
 
 # --- Filters ----------------------------------------------------------------------------------------------------------

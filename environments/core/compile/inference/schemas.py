@@ -1,12 +1,14 @@
 """Schemas of columns and arguments: what the document says, in the form that the column stores."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 from environments.core.compile.inference.drafts import ColumnDraft
 from environments.core.compile.reading.calls import Shape, ShapeType
 from environments.core.compile.reading.shapes import Shapes
 from environments.core.compile.semantics import ArgumentRole, ValueKind
+from environments.runtime.schema.compiled import SchemaError, compile_schema
 
 TIME_PATTERN: Final = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$"
 DATE_PATTERN: Final = r"^\d{4}-\d\d-\d\d$"
@@ -66,7 +68,7 @@ def scalar_schema(kind: ValueKind, shape: Shape | None, values: tuple[Any, ...] 
                 made[key] = shape.keywords[key]
         if made.get("format") not in _FORMATS:
             made.pop("format", None)
-        if "(?" in str(made.get("pattern", "")):
+        if "pattern" in made and not _is_usable(str(made["pattern"])):
             del made["pattern"]
         examples = [each for each in shape.examples if _fits(each, made["type"])]
         if examples:
@@ -75,6 +77,18 @@ def scalar_schema(kind: ValueKind, shape: Shape | None, values: tuple[Any, ...] 
         made["enum"] = list(values)
         made.pop("examples", None)
     return made
+
+
+@lru_cache(4096)
+def _is_usable(pattern: str) -> bool:
+    """Whether the runtime takes the pattern, and rows can be drawn for it."""
+    if "(?" in pattern:
+        return False
+    try:
+        compile_schema({"type": "string", "pattern": pattern})
+    except SchemaError:
+        return False
+    return True
 
 
 def column_schema(column: ColumnDraft, shapes: Shapes) -> dict[str, Any]:

@@ -133,7 +133,12 @@ def _default(column: ColumnDraft, making: list[Plan]) -> "str | int | float | No
 def _is_never_null(column: ColumnDraft, plans: list[Plan], making: list[Plan]) -> bool:
     """Whether no way of writing leaves it without a value."""
     if column.role is ColumnRole.SCOPE and column.target is not None:
-        return all((each := plan.with_column(column)) is not None and each.is_required for plan in making)
+        given = all((each := plan.with_column(column)) is not None and each.is_required for plan in making)
+        return given and all(
+            (each := plan.with_column(column)) is None or each.is_required
+            for plan in plans
+            if plan.kind in (Kind.REPLACE, Kind.UPSERT)
+        )
     if column.generated is Generated.NOW:
         return True
     if not column.is_required and column.default is None:

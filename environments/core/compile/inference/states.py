@@ -15,10 +15,11 @@ INITIAL_STATES = (
 )  # fmt: skip
 """What a new thing is, likeliest first."""
 _NEVER_FIRST = (
-    "unspecified", "unknown", "cancel", "fail", "error", "delet", "archiv", "complet", "succe", "clos", "expir",
-    "reject", "declin", "paid", "refund", "void", "terminat", "stopp", "abort", "disabl", "suspend", "finish",
-    "done", "remov",
-    "stateunspecified", "statusunspecified", "none", "inactive", "approved", "resolved", "sent", "delivered", "shipped",
+    "unspecified", "unknown", "cancel", "fail", "error", "deleting", "deleted", "delete", "archive", "archiving",
+    "complete", "completing", "succe", "closed", "closing", "expire", "expiring", "reject", "decline", "declining",
+    "paid", "refund", "void", "terminate", "terminating", "stopped", "stopping", "abort", "disable", "disabling",
+    "suspend", "finish", "done", "remove", "removing", "stateunspecified", "statusunspecified", "none", "inactive",
+    "approved", "resolved", "sent", "delivered", "shipped",
 )  # fmt: skip
 
 

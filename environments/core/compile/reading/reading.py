@@ -26,7 +26,7 @@ _CHANGES: Final = r"(updates?|replaces?|modif(y|ies)|overwrites?|edits?)"
 _CREATING: Final = re.compile(
     rf"^({_MAKES}|upserts?)\b|\bupsert|\b{_MAKES}\b( an?| new)*\s*(or|/|and/or|and)\s*{_CHANGES}\b|"
     rf"\b{_CHANGES}\s*(or|/|and/or)\s*{_MAKES}\b|"
-    rf"\b{_MAKES}\b[^.]{{0,60}}\b(if|when)\b[^.]{{0,30}}\bn(o|ot|one|ever|'t)\b"
+    rf"\b{_MAKES}\b[^.]{{0,60}}\b(if|when)\b[^.]{{0,30}}\b(no|not|none|never|n't)\b"
 )
 _CREATING_NAME: Final = re.compile(
     r"(^|_)(upsert|createorupdate|(create|add|insert)_or_\w+|\w+_or_(create|insert))(_|$)"

@@ -1,6 +1,6 @@
 """Arguments for calls that are to succeed: parents that exist, names that are free, values that make a difference."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy as np
 from environments.core.compile.reference.forms import shown
 from environments.core.compile.reference.playing import Stage
 from environments.core.compile.reference.values import ArgumentValues
-from environments.core.compile.semantics import Argument, ArgumentRole, Exists, PlannedTool
+from environments.core.compile.semantics import Absent, Argument, ArgumentRole, Exists, Kind, PlannedTool
 
 _MAX_ATTEMPTS: Final = 40
 _MAX_DRAWS: Final = 8
@@ -61,11 +61,11 @@ class Filler:
                 break
         return None
 
-    def draw(self, tool: PlannedTool, argument: Argument, unlike: Any = None) -> Any:
+    def draw(self, tool: PlannedTool, argument: Argument, unlike: Any = None, avoid: Collection[Any] = ()) -> Any:
         """A value for one argument, another one than `unlike`; None if none is known."""
         table = self._stage.blueprint.table(tool.meaning.table)
         for _ in range(_MAX_DRAWS):
-            value = self._values(argument, table, self._stage.blueprint, self._rng)
+            value = self._values(argument, table, self._stage.blueprint, self._rng, avoid)
             if value is not None and value != unlike:
                 return value
         return None
@@ -101,13 +101,30 @@ class Filler:
         for argument in wanted:
             if argument.name in found:
                 continue
-            value = self.draw(tool, argument, unlike.get(argument.name))
+            # No two arguments alike, so that none can stand for another.
+            used = [each for each in found.values() if isinstance(each, str | int | float)]
+            avoid = [*self._taken(scenario, tool, argument), *used]
+            value = self.draw(tool, argument, unlike.get(argument.name), avoid)
             if value is None:
                 if argument.is_required:
                     return None
                 continue
             found[argument.name] = value
         return {argument.name: found[argument.name] for argument in tool.meaning.arguments if argument.name in found}
+
+    def _taken(self, scenario: str, tool: PlannedTool, argument: Argument) -> list[Any]:
+        """Values of an argument that rows must not have yet, or with which the call would make no row."""
+        meaning = tool.meaning
+        columns = [
+            (check.table, column)
+            for check in meaning.checks
+            if isinstance(check, Absent)
+            for column, name in check.where
+            if name == argument.name
+        ]
+        if meaning.kind is Kind.UPSERT and argument.column == self._stage.blueprint.table(meaning.table).key:
+            columns.append((meaning.table, argument.column))
+        return [value for table, column in columns for (value,) in self._values_of(scenario, table, [column])]
 
     def _groups(self, scenario: str, tool: PlannedTool, wanted: set[str], fixed: Mapping[str, Any]) -> list[Bound]:
         """Arguments that name rows which must be there, the longest names first."""

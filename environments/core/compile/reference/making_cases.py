@@ -6,8 +6,8 @@ from typing import Any, Final
 from environments.core.compile.reference.errors import UnspecifiedError
 from environments.core.compile.reference.filling import Filler, falsy_values
 from environments.core.compile.reference.forms import shown
+from environments.core.compile.reference.lives import Lives
 from environments.core.compile.reference.playing import CaseKind, Plan, Stage
-from environments.core.compile.reference.stories import Stories
 from environments.core.compile.semantics import Absent, Argument, Kind, PlannedTool
 from environments.runtime.pack.model import CaseCall
 
@@ -22,7 +22,7 @@ class MakingCases:
         self._tool = tool
         self._meaning = tool.meaning
         self._filler = filler
-        self._stories = Stories(stage, tool)
+        self._stories = Lives(stage, tool, filler)
 
     def plans(self) -> Iterator[Plan]:
         """The plans, the most telling first."""
@@ -39,6 +39,7 @@ class MakingCases:
         yield self._plan(slug, "success", scenario, least)
         if whole is not None:
             yield self._plan("all", "success", scenario, whole)
+        yield from self._stories.whole(scenario, whole or least)
         yield from self._falsy(scenario, least)
         yield from self._stories.of(scenario, whole or least)
         yield from self._stories.twice(scenario, least)

@@ -30,6 +30,8 @@ INVALID = "invalid_arguments"
 CaseKind = Literal["success", "boundary", "rejection"]
 _PREFERRED = {"medium": 0, "complex": 1, "simple": 2, "boundary": 3}
 _NAMING = frozenset({ArgumentRole.KEY, ArgumentRole.SCOPE})
+MAX_RESULT_BYTES = 240_000
+"""A longer answer is refused by the runtime, with whatever else it adds to it."""
 MAX_NAME = 92
 """Of a case, so that a number has room behind it."""
 
@@ -193,6 +195,8 @@ def make_case(stage: Stage, tool: PlannedTool, plan: Plan) -> Case | None:
         except UnspecifiedError:
             return None
         if outcome.code != (plan.code if is_last else None):
+            return None
+        if len(orjson.dumps(outcome.result)) > MAX_RESULT_BYTES:
             return None
         results.append(outcome.result or {})
         shown_result = outcome.result

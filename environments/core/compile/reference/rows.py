@@ -80,8 +80,10 @@ class State:
         if len(where) == len(primary_key) and all(name in where for name in primary_key):
             row = self.rows[table].get(tuple(where[name] for name in primary_key))
             return [] if row is None else [row]
-        items = list(where.items())
-        return [row for row in self.rows[table].values() if all(row[name] == value for name, value in items)]
+        found = list(self.rows[table].values())
+        for name, value in where.items():
+            found = [row for row in found if row[name] == value]
+        return found
 
     def changes_since(self, start: "State") -> tuple[RowChange, ...]:
         """What leads from an earlier state to this one, tables in the blueprint's order, keys in order."""
@@ -237,12 +239,11 @@ def _shared_start(ids: list[str]) -> str:
 
 
 def _differences(table: Table, before: Rows, after: Rows) -> Iterator[RowChange]:
-    keys = [*before, *(key for key in after if key not in before)]
+    keys = [key for key, row in before.items() if after.get(key) is not row]
+    keys += [key for key in after if key not in before]
     for key in sorted(keys, key=lambda key: [(isinstance(part, str), part) for part in key]):
         old, new = before.get(key), after.get(key)
         named = dict(zip(table.primary_key, key, strict=True))
-        if old is new:
-            continue
         if old is None:
             yield RowChange(table.name, named, ChangeKind.INSERT, None, dict(new or {}))
         elif new is None:

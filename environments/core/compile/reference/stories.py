@@ -12,7 +12,7 @@ from environments.runtime.pack.model import CaseCall
 from environments.runtime.records import ChangeKind, RowChange
 
 _MAX_LISTS: Final = 3
-_LISTING: Final = frozenset({Kind.LIST, Kind.LIST_KEYS, Kind.COUNT, Kind.SUM})
+LISTING: Final = frozenset({Kind.LIST, Kind.LIST_KEYS, Kind.COUNT, Kind.SUM})
 
 
 class Stories:
@@ -90,7 +90,7 @@ class Stories:
             meaning = reader.meaning
             through = meaning.through.table if meaning.through else None
             table = through if through in tables else meaning.table
-            if meaning.kind not in _LISTING or table not in tables or count == _MAX_LISTS:
+            if meaning.kind not in LISTING or table not in tables or count == _MAX_LISTS:
                 continue
             for arguments in self._questions(reader, table, rows[table], episode):
                 now, then = self._pair(scenario, episode, reader, arguments)
@@ -121,10 +121,20 @@ class Stories:
         for argument in reader.meaning.with_role(ArgumentRole.SIZE):
             wide = {argument.name: min(int(argument.schema.get("maximum", 100)), 1_000)}
         yield {**base[0], **wide}, {**base[1], **wide}
-        for argument in reader.meaning.with_role(ArgumentRole.FILTER):
-            value = self._value(reader.meaning.table, argument, row) if table == reader.meaning.table else None
-            if value is not None and value not in episode.state.fresh:
-                yield {**base[0], **wide, argument.name: value}, {**base[1], **wide, argument.name: value}
+        if table != reader.meaning.table:
+            return
+        for argument in reader.meaning.with_role(ArgumentRole.FILTER, ArgumentRole.ONE_OF):
+            value = self._value(reader.meaning.table, argument, row)
+            pointer = pointer_of(self._tool.meaning.result, argument.column or "")
+            is_fresh = isinstance(value, str) and value in episode.state.fresh
+            if value is None or (is_fresh and pointer is None):
+                continue
+            told: Any = reference(0, pointer) if is_fresh and pointer is not None else value
+            is_many = argument.role is ArgumentRole.ONE_OF
+            yield (
+                {**base[0], **wide, argument.name: [told] if is_many else told},
+                {**base[1], **wide, argument.name: [value] if is_many else value},
+            )
 
     def _naming(
         self, reader: PlannedTool, row: Row, episode: Interpreter, table: str | None = None

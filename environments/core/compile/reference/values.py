@@ -1,7 +1,7 @@
 """Values for arguments of cases: where plausible ones come from, and ones that no row has."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,8 +12,15 @@ from environments.core.compile.semantics import Argument, Blueprint, Table
 class ArgumentValues(Protocol):
     """Draws plausible values that fit an argument's schema."""
 
-    def __call__(self, argument: Argument, table: Table, blueprint: Blueprint, rng: np.random.Generator) -> Any:
-        """A value; None if none is known."""
+    def __call__(
+        self,
+        argument: Argument,
+        table: Table,
+        blueprint: Blueprint,
+        rng: np.random.Generator,
+        avoid: Collection[Any] = (),
+    ) -> Any:
+        """A value, not one of those to avoid if there are others; None if none is known."""
 
 
 def absent_values(taken: Sequence[Any], fits: Callable[[Any], bool]) -> Iterator[Any]:

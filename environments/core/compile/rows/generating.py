@@ -123,9 +123,36 @@ def in_form(spec: Spec, seconds: int) -> str | int | None:
 def _nested(spec: Spec, facts: RowFacts, draws: Draws) -> Any:
     for attempt in range(_TRIES):
         made = _array(spec, facts, draws) if spec.form is Form.ARRAY else _object(spec, facts, draws, attempt)
+        made = _shortened(spec, made, spec.most_bytes)
         if spec.check is None or spec.check(made):
             return made
     return _simplest(spec, facts, draws)
+
+
+def _shortened(spec: Spec, value: Any, most: int) -> Any:
+    """The value without what its schema can do without, the longest first, until it is no longer than asked."""
+    size = len(orjson.dumps(value))
+    if size <= most:
+        return value
+    if isinstance(value, list):
+        kept = value[: max(spec.min_length, 1)]
+        return [_shortened(spec.items, each, most // len(kept)) for each in kept] if spec.items and kept else kept
+    if not isinstance(value, dict):
+        return value
+    inner = {name: each for name, each, _ in spec.members}
+    needed = {name for name, _, is_required in spec.members if is_required}
+    sizes = {name: len(orjson.dumps(each)) for name, each in value.items()}
+    made = dict(value)
+    for name in sorted(made, key=lambda name: (-sizes[name], name)):
+        if size <= most:
+            break
+        less = _shortened(inner[name], made[name], max(most - size + sizes[name], 0)) if name in inner else None
+        if name in needed or (less and less != made[name]):
+            made[name] = made[name] if less is None else less
+        elif len(made) > 1:
+            del made[name]
+        size = len(orjson.dumps(made))
+    return made
 
 
 def _simplest(spec: Spec, facts: RowFacts, draws: Draws) -> Any:

@@ -27,14 +27,14 @@ def next_integer(spec: Spec, used: Sequence[int], draws: Draws) -> int:
 
 
 def opaque_key(column: Column, spec: Spec, draws: Draws) -> str | None:
-    """An id that says nothing; None for a key that people give or that a pattern decides.
+    """An id that says nothing; None for a key that people give, or whose pattern takes no such id.
 
     All ids of a column begin alike, up to a separator, unless they are UUIDs.
     """
     if spec.schema.get("format") == "uuid" or (spec.sense is Sense.UUID and not spec.pattern):
         return draws.uuid()
     is_generated = column.generated is Generated.ID
-    if spec.pattern or not (is_generated or (spec.sense is Sense.ID and spec.form is Form.TEXT)):
+    if not (is_generated or (spec.sense is Sense.ID and spec.form is Form.TEXT)):
         return None
     example = next((each for each in spec.examples if isinstance(each, str)), "")
     is_uuid = example.count("-") == 4
@@ -47,4 +47,5 @@ def opaque_key(column: Column, spec: Spec, draws: Draws) -> str | None:
     length = min(_LENGTH, (spec.max_length or len(prefix) + _LENGTH) - len(prefix))
     if length < 4:
         prefix, length = prefix[-1:], max(1, (spec.max_length or _LENGTH) - 1)
-    return prefix + draws.text(max(length, spec.min_length - len(prefix)), _CHARACTERS)
+    made = prefix + draws.text(max(length, spec.min_length - len(prefix)), _CHARACTERS)
+    return made if not spec.pattern or spec.check is None or spec.check(made) else None

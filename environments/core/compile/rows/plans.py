@@ -1,11 +1,16 @@
 """What is known of a table before its rows are made: which columns hold what, and what its tools will ask of them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
 from environments.core.compile.reading.words import plural, singular
+from environments.core.compile.rows.draws import draws_for
+from environments.core.compile.rows.facts import RowFacts, TableFacts
+from environments.core.compile.rows.generating import make
+from environments.core.compile.rows.naming import Forms, forms_asked, joined
+from environments.core.compile.rows.nouns import names_for
 from environments.core.compile.rows.senses import Sense
 from environments.core.compile.rows.specs import TIMES, Setting, Spec, build_spec
 from environments.core.compile.semantics import (
@@ -19,6 +24,7 @@ from environments.core.compile.semantics import (
     InUse,
     Kind,
     PlannedTool,
+    Schema,
     Source,
     StateAllows,
     Table,
@@ -30,6 +36,9 @@ from environments.core.compile.semantics import (
 MAX_SIZED_PAGE: Final = 22
 """Rows that fill a page at most whose size a caller can choose: smaller pages show the same."""
 MAX_FIXED_PAGE: Final = 60
+MAX_NESTED_IN_ROW: Final = 2_400
+"""Bytes of all objects and arrays of a row together, so that a full page is no longer than an answer may be."""
+MIN_NESTED: Final = 120
 _FILTERS: Final = frozenset({ArgumentRole.FILTER, ArgumentRole.ONE_OF})
 _SELECTING: Final = _FILTERS | {ArgumentRole.AT_LEAST, ArgumentRole.AT_MOST}
 
@@ -145,7 +154,8 @@ class TablePlan:
 
 def plan_tables(blueprint: Blueprint, setting: Setting) -> dict[str, TablePlan]:
     """The plans of all tables, in their order."""
-    plans = {table.name: _plan(table, setting) for table in blueprint.tables}
+    forms = forms_asked(blueprint)
+    plans = {table.name: _plan(table, setting, forms) for table in blueprint.tables}
     for name, plan in plans.items():
         _add_demands(plan, blueprint)
         plan.is_needed = plan.is_needed or any(
@@ -189,12 +199,22 @@ def _dated(plan: TablePlan) -> dict[str, tuple[str, Value]]:
     return found
 
 
-def column_spec(table: Table, column: Column, setting: Setting) -> Spec:
-    """The spec of a column's value in JSON form."""
+def _column_spec(table: Table, column: Column, setting: Setting, forms: Sequence[Schema]) -> Spec:
+    """The spec of a column's value in JSON form, and in the forms that tools ask for if there is such a text."""
+    for number in range(len(forms), 0, -1):
+        spec = _spec(table, column, setting, joined(column.schema, forms[:number]))
+        facts = TableFacts(table.noun, names_for(table.noun, setting.is_cloud), draws_for(table.name, column.name))
+        draws = draws_for("form", table.name, column.name)
+        if make(spec, RowFacts(facts, 0, draws), draws) is not None:
+            return spec
+    return _spec(table, column, setting, column.schema)
+
+
+def _spec(table: Table, column: Column, setting: Setting, schema: Schema) -> Spec:
     values = column.values if column.kind is not ValueKind.BOOLEAN else ()
     return build_spec(
         column.name,
-        column.schema,
+        schema,
         setting,
         table.noun,
         kind=column.kind,
@@ -203,8 +223,17 @@ def column_spec(table: Table, column: Column, setting: Setting) -> Spec:
     )
 
 
-def _plan(table: Table, setting: Setting) -> TablePlan:
-    plan = TablePlan(table, {column.name: column_spec(table, column, setting) for column in table.columns})
+def _plan(table: Table, setting: Setting, forms: Forms) -> TablePlan:
+    plan = TablePlan(
+        table,
+        {
+            column.name: _column_spec(table, column, setting, forms.get((table.name, column.name), ()))
+            for column in table.columns
+        },
+    )
+    nested = [plan.specs[column.name] for column in table.columns if column.kind is ValueKind.JSON]
+    for spec in nested:
+        spec.most_bytes = max(MIN_NESTED, min(spec.most_bytes, MAX_NESTED_IN_ROW // len(nested)))
     key = set(table.primary_key)
     parents = [each for each in table.foreign_keys if each.table != table.name]
     parents.sort(key=lambda each: (not key.issuperset(each.columns), not key.intersection(each.columns)))

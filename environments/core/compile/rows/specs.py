@@ -19,6 +19,8 @@ MAX_EXAMPLE: Final = 160
 """Characters of a text that is taken over as an example."""
 MAX_POOL: Final = 6
 MAX_DEPTH: Final = 4
+MAX_NESTED: Final = 1_500
+"""Bytes of an object or array as JSON, where nothing says less."""
 _SAFE_INTEGER: Final = 1 << 53
 
 
@@ -200,6 +202,7 @@ class Spec:
         items: Of an array.
         members: Of an object, with whether they are required.
         is_open: Whether an object takes members that its schema does not list.
+        most_bytes: What is left out of an object or array that is longer as JSON is up to its schema.
     """
 
     name: str
@@ -224,6 +227,7 @@ class Spec:
     items: "Spec | None" = None
     members: tuple[tuple[str, "Spec", bool], ...] = ()
     is_open: bool = True
+    most_bytes: int = MAX_NESTED
     item_facts: TableFacts | None = field(default=None, repr=False)
 
     @property

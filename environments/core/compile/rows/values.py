@@ -13,6 +13,7 @@ from environments.core.compile.rows.specs import Setting, Spec, build_spec, sett
 from environments.core.compile.semantics import Argument, Blueprint, Column, Schema, Table, ValueKind
 
 _TRIES: Final = 12
+_SUFFIXES: Final = 40
 
 
 class _Known:
@@ -121,6 +122,8 @@ def _value(spec: Spec, table: Table, blueprint: Blueprint, rng: Chance, avoid: C
     if spec.values:
         return next((each for each in spec.values if each not in avoid), value)
     if isinstance(value, str):
-        made = suffixed(spec, value, 1, draws)
-        return value if made is None else made
+        for turn in range(1, _SUFFIXES + 1):
+            made = suffixed(spec, value, turn, draws)
+            if made is not None and made not in avoid:
+                return made
     return value

@@ -50,6 +50,14 @@ def test_same_version_is_decided_by_the_address():
     assert older < edition_order("1.1.5", "x:github.com/ghes-2.1.json")
 
 
+def test_release_is_newer_than_any_early_version():
+    address = "x:azure.com/network.json"
+
+    assert edition_order("2021-01-01-preview", address) < edition_order("2020-01-01", address)
+    assert edition_order("2020-01-01-preview", address) < edition_order("2021-01-01-preview", address)
+    assert edition_order("1.0-arc", address) > edition_order("2.0-rc1", address)
+
+
 SIZES = st.builds(
     DocumentSize,
     st.uuids().map(str),

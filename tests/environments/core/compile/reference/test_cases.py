@@ -273,3 +273,56 @@ def test_all_cases_hold_in_the_locked_worker_and_a_wrong_one_does_not():
     assert [(case.name, case.problems) for case in result.failed] == []
     assert len(result.cases) == len(CASES)
     assert not other.holds
+
+
+# --- Whole stories ----------------------------------------------------------------------------------------------------
+
+
+def stories_of(*names):
+    blueprint = with_tools(*(TOOLS[name] for name in names))
+    return [case for case in make_cases(blueprint, SCENARIOS, 1) if "_whole_story" in case.name]
+
+
+def test_story_ends_with_the_row_gone():
+    (story,) = stories_of("create_customer", "get_customer", "update_customer", "delete_customer")
+    tools = [call.tool for call in story.calls]
+
+    assert tools == [
+        "create_customer", "get_customer", "update_customer", "get_customer", "delete_customer", "get_customer",
+    ]  # fmt: skip
+    assert [each.code for each in story.expect] == [None] * 5 + ["customer_not_found"]
+    assert story.changes == ()
+    assert story.kind == "boundary"
+
+
+def test_story_without_a_tool_for_one_row_is_of_the_only_row_of_its_table():
+    (story,) = stories_of("create_customer", "list_customers", "delete_customer")
+    first, last = (each.result for each in (story.expect[1], story.expect[-1]))
+
+    assert [call.tool for call in story.calls] == [
+        "create_customer", "list_customers", "delete_customer", "list_customers",
+    ]  # fmt: skip
+    assert story.scenario is not None or not story.rows["customers"]
+    assert first != last
+
+
+def test_no_story_without_a_look_or_without_a_change():
+    assert stories_of("create_customer", "update_customer", "delete_customer") == []
+    assert stories_of("create_customer", "get_customer") == []
+
+
+def test_upsert_is_first_shown_with_a_row_that_is_new():
+    case = next(case for case in of("put_product") if case.name == "put_product_only_required")
+
+    assert [change.kind for change in case.changes] == [ChangeKind.INSERT]
+
+
+def test_long_names_are_cut_and_told_apart():
+    tool = TOOLS["get_customer"]
+    call = CaseCall("get_customer", {"id": SCENARIOS[0].rows["customers"][0]["id"]})
+    plan = Plan("very" * 40, "success", SCENARIOS[0].name, (call,))
+    case = make_case(Stage(SHOP, SCENARIOS), tool, plan)
+
+    assert case.name.startswith("get_customer_veryvery")
+    assert len(case.name) < 96
+    assert len({each.name for each in CASES}) == len(CASES)

@@ -8,15 +8,22 @@ import numpy as np
 import pytest
 
 from environments.core.compile.rows import RowsError, make_scenarios, plausible_argument, plausible_value
+from environments.core.compile.rows.naming import joined
 from environments.core.compile.semantics import (
+    Answer,
     Argument,
     ArgumentRole,
     Blueprint,
     Column,
     ColumnRole,
+    Exists,
     ForeignKey,
     Generated,
+    Kind,
+    Meaning,
     OnDelete,
+    PlannedTool,
+    Result,
     Table,
     ValueKind,
 )
@@ -242,3 +249,62 @@ def test_times_in_text_columns_are_times():
 def test_paths_of_google_name_projects():
     rows = rows_of("widget", text("parent", is_required=True), text("project", is_required=True), family="google")
     assert all(row["parent"].startswith("projects/") and row["project"].count("-") == 1 for row in rows)
+
+
+# --- What tools ask of keys and sizes ---------------------------------------------------------------------------------
+
+
+def test_rows_have_keys_that_arguments_may_name():
+    own = Column("code", ValueKind.TEXT, ("code",), {"type": "string"}, "", ColumnRole.KEY, True)
+    parts = Table("parts", "part", "", (own,), ("code",))
+    key = ForeignKey(("part_code",), "parts", ("code",), OnDelete.SET_NULL)
+    form = {"type": "string", "pattern": "^p-[0-9]{5}$", "minLength": 7, "maxLength": 7}
+    named = Argument("partCode", "part_code", ArgumentRole.SET, form, "The part.", True, "part_code")
+    orders = Table("orders", "order", "", (ID, text("part_code")), ("id",), (key,))
+    check = Exists("part_not_found", "parts", (("code", "partCode"),))
+    meaning = Meaning(Kind.CREATE, "orders", (named,), (check,), Result(Answer.NOTHING))
+    tool = PlannedTool("create_order", "Create order", "Creates an order.", meaning, "s", "POST /orders")
+    blueprint = Blueprint("some_service", "t", "d", "d", "p", "plain", (parts, orders), (tool,), ())
+
+    fits = compile_schema(form).is_valid
+    for scenario in make_scenarios(blueprint, 3):
+        assert all(fits(row["code"]) for row in scenario.rows["parts"])
+        assert all(row["part_code"] is None or fits(row["part_code"]) for row in scenario.rows["orders"])
+    without = replace(blueprint, tools=())
+    assert not any(fits(row["code"]) for row in make_scenarios(without, 3)[2].rows["parts"])
+
+
+def test_form_that_no_text_has_is_left_out():
+    form = {"minLength": 4, "maxLength": 9}
+    assert joined({"type": "string", "pattern": "^[a-z]+$"}, [{"pattern": "^[0-9]+$", **form}, {"maxLength": 5}]) == {
+        "type": "string",
+        "pattern": "^[0-9]+$",
+        "minLength": 4,
+        "maxLength": 5,
+        "allOf": [{"pattern": "^[a-z]+$"}],
+    }
+
+
+def test_nested_values_are_no_longer_than_a_page_of_rows_allows():
+    member = {"type": "object", "properties": {f"part_{n}": {"type": "string", "minLength": 60} for n in range(40)}}
+    listed = {"type": "array", "items": member, "minItems": 2}
+    column = text(
+        "details", {"type": "object", "properties": {"rows": listed, "id": {"type": "integer"}}}, kind=ValueKind.JSON
+    )
+    rows = rows_of("record", column)
+    sizes = [len(row["details"]) for row in rows if row["details"] is not None]
+
+    assert max(sizes) <= 1_500
+    needed = text("details", {**column.schema, "required": ["rows"]}, kind=ValueKind.JSON)
+    for row in rows_of("record", needed):
+        assert row["details"] is None or len(json.loads(row["details"])["rows"]) >= 2
+
+
+def test_value_is_none_of_those_to_avoid():
+    column = text("code", {"type": "string", "pattern": "^[a-z0-9-]{3,30}$"})
+    blueprint = blueprint_of("thing", column)
+    rng = np.random.default_rng(4)
+    seen: list[str] = []
+    for _ in range(30):
+        seen.append(plausible_value(column, blueprint.tables[0], blueprint, rng, avoid=seen))
+    assert len(set(seen)) == 30
