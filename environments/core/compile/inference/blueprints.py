@@ -15,6 +15,7 @@ from environments.core.compile.reading.words import plural, snake, words_of
 from environments.core.compile.semantics import Blueprint, Kind, PlannedTool, SourceFacts, Table
 
 MAX_NAME: Final = 24
+MAX_LABEL: Final = 12
 MAX_TITLE: Final = 100
 _KIND_ORDER: Final = {kind: position for position, kind in enumerate(Kind)}
 _EMPTY_WORDS: Final = frozenset({
@@ -78,7 +79,7 @@ def make_blueprint(
     with_tools = {id(table) for table in _tables_of(plans)}
     finals = tuple(_table(table, id(table) in with_tools, schema) for table in tables)
     title = _title(cluster, tables, plans)
-    name = _name(provider, title, plans, taken)
+    name = _name(provider, plans, taken)
     taken.add(name)
     many = [plural(table.noun).replace("_", " ") for table in tables if id(table) in with_tools and table.link is None]
     return Blueprint(
@@ -174,17 +175,28 @@ def _main_noun(plans: Sequence[Plan]) -> str:
     return min(counts, key=lambda noun: (-counts[noun], noun), default="tools")
 
 
-def _name(provider: str, title: str, plans: Sequence[Plan], taken: set[str]) -> str:
-    label = re.sub(r"[^a-z0-9_]", "", _label(provider))
-    label = (label if label[:1].isalpha() else f"n{label}")[:12].strip("_")
-    noun = re.sub(r"_+", "_", _main_noun(plans))
-    base = f"{label}_{noun}"[:MAX_NAME].strip("_")
-    base = re.sub(r"_+", "_", base)
+def _name(provider: str, plans: Sequence[Plan], taken: set[str]) -> str:
+    """Provider and main noun in whole words: the last words of a noun say what it is."""
+    label = _whole_words(re.sub(r"[^a-z0-9_]", "", _label(provider)).split("_"), MAX_LABEL)
+    label = label if label[:1].isalpha() else f"n{label}"
+    words = [word for word in _main_noun(plans).split("_") if word]
+    noun = _whole_words(words[::-1], MAX_NAME - len(label) - 1)
+    base = f"{label}_{'_'.join(reversed(noun.split('_')))}"
     found, number = base, 1
     while found in taken or len(found) < 3:
         number += 1
         found = f"{base[: MAX_NAME - len(str(number)) - 1].strip('_')}_{number}"
     return found
+
+
+def _whole_words(words: Sequence[str], limit: int) -> str:
+    """As many words as fit, joined; of a first one that does not fit, its beginning."""
+    text = words[0][:limit] if words else ""
+    for word in words[1:]:
+        if len(text) + len(word) + 1 > limit:
+            break
+        text = f"{text}_{word}"
+    return text
 
 
 def _title(cluster: Cluster, tables: Sequence[TableDraft], plans: Sequence[Plan]) -> str:

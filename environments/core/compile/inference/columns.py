@@ -158,7 +158,11 @@ def _resource(
     if shape.type is not ShapeType.OBJECT or not shape.properties:
         return None
     found = entities.get(core_name(shape.name)) if shape.name else None
-    found = found or nouns.get(snake(name))
+    by_name = nouns.get(snake(name))
+    if found is None and by_name is not None:
+        # A definition with a name of its own is not what only its place is called: a tenant's group is no user group.
+        own, theirs = core_name(shape.name), {by_name.noun, core_name(by_name.entity.name)}
+        found = by_name if not shape.name or own in theirs else None
     if found is None or _reference_property(table, shape, found) is None:
         return None
     return found

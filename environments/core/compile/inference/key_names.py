@@ -5,6 +5,9 @@ from collections.abc import Collection, Mapping
 
 from environments.core.compile.reading.words import snake, squash
 
+_NAME_WORDS = re.compile(r"\bname\b", re.IGNORECASE)
+_ID_WORDS = re.compile(r"\b(ids?|identifiers?|uuid|guid|number)\b", re.IGNORECASE)
+
 
 def names_other(parameter: str, noun: str, nouns: Collection[str]) -> bool:
     """Whether a parameter gives the key of another thing: `project_id` of an analysis."""
@@ -14,19 +17,27 @@ def names_other(parameter: str, noun: str, nouns: Collection[str]) -> bool:
     return match[1] in nouns
 
 
-def key_name(parameter: str, noun: str, names: Mapping[str, str]) -> str | None:
+def says_name(description: str) -> bool:
+    """Whether the words about a parameter call it a name, and no id."""
+    return bool(_NAME_WORDS.search(description)) and not _ID_WORDS.search(description)
+
+
+def key_name(parameter: str, noun: str, names: Mapping[str, str], *, is_name: bool = False) -> str | None:
     """The property that a key parameter names.
 
     Args:
         parameter: As the API has it: `orderId`, `user`, `id_or_name`.
         noun: Of the resource.
         names: Properties by squashed name.
+        is_name: Whether its description calls it a name.
 
     Returns:
         One of the values of `names`.
     """
     asked, thing = squash(parameter), squash(noun)
     wanted = [asked]
+    if is_name:
+        wanted += ["name", f"{thing}name"]
     if asked.endswith(("username", "login")):
         wanted += ["username", "login", "handle", "nickname"]
     if asked.startswith(thing) and asked != thing:

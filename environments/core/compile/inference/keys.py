@@ -18,7 +18,7 @@ from environments.core.compile.inference.drafts import (
     TableDraft,
     parents_of,
 )
-from environments.core.compile.inference.key_names import key_name, names_other
+from environments.core.compile.inference.key_names import key_name, names_other, says_name
 from environments.core.compile.reading.calls import Act, Call, Form, Input, Place, Shape, ShapeType
 from environments.core.compile.reading.families import KeyStyle
 from environments.core.compile.reading.shapes import EXPANDS
@@ -72,6 +72,7 @@ def _choose(table: TableDraft, nouns: Names[str]) -> bool:
         if column.kind in _NAMING and column.path and column.target is None
     }
     asked: list[tuple[str, Shape]] = []
+    named: set[str] = set()
     for call in table.calls:
         if call.is_rpc:
             if call.act in _KEYED:
@@ -82,7 +83,11 @@ def _choose(table: TableDraft, nouns: Names[str]) -> bool:
                 table.other_parameters.add(squash(parameter))
             else:
                 asked.append((parameter, _parameter_shape(call, parameter)))
-    votes = Counter(key_name(name, table.noun, _of_type(names, table, name, shape)) for name, shape in asked)
+                if says_name(_parameter_text(call, parameter)):
+                    named.add(parameter)
+    votes = Counter(
+        key_name(name, table.noun, _of_type(names, table, name, shape), is_name=name in named) for name, shape in asked
+    )
     if len(votes) > 1:
         votes.pop(None, None)
     chosen = votes.most_common(1)[0][0] if votes else None
@@ -123,6 +128,10 @@ def _parameter_shape(call: Call, name: str) -> Shape:
         if each.place is Place.PATH and each.name == name:
             return each.shape
     return Shape(ShapeType.STRING)
+
+
+def _parameter_text(call: Call, name: str) -> str:
+    return next((each.description for each in call.inputs if each.place is Place.PATH and each.name == name), "")
 
 
 def _key_kind(shape: Shape) -> ValueKind:

@@ -1,5 +1,6 @@
 """Plans and drafts made final: tables, columns, meanings and views of one environment."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -49,6 +50,11 @@ from environments.core.compile.semantics import (
 )
 
 Role = ArgumentRole
+_FROM_ZERO: Final = re.compile(
+    r"\b(starts?|begins?|starting|beginning|first page)\b[^.]{0,24}\b(0|zero)\b|\b(0|zero)[- ](based|indexed)\b",
+    re.IGNORECASE,
+)
+_DEFAULT: Final = re.compile(r"\bdefaults?\b[^.\d]{0,40}?\b(\d{1,3})\b", re.IGNORECASE)
 MIN_SHOWN: Final = 0.5
 """Share of an answer's properties that columns must show for it to be the table's row."""
 _PAGED_FACTS: Final = {
@@ -273,10 +279,12 @@ def _argument_schema(each: ArgumentDraft, plan: Plan, shapes: Shapes) -> tuple[d
     minimum = shape.keywords.get("minimum") if shape is not None else None
     if each.role is Role.SIZE:
         schema = size_schema(shape)
-        number = given if type(given) is int else DEFAULT_PAGE_SIZE
+        number = given if type(given) is int else _said_default(each)
         return schema, max(1, min(number, schema["maximum"]))
     if each.role is Role.PAGE:
-        first = 0 if minimum == 0 or (type(given) is int and given == 0) else 1
+        text = each.source.description if each.source is not None else ""
+        from_zero = minimum == 0 or (type(given) is int and given == 0) or _FROM_ZERO.search(text) is not None
+        first = 0 if from_zero else 1
         return {"type": "integer", "minimum": first}, first
     if each.role is Role.OFFSET:
         return {"type": "integer", "minimum": 0}, 0
@@ -299,6 +307,13 @@ def _argument_schema(each: ArgumentDraft, plan: Plan, shapes: Shapes) -> tuple[d
     target = each.column.target
     is_new = target is not None and target.key is not None and target.key.generated is not None
     return (_without_form(schema) if is_new else schema), None
+
+
+def _said_default(each: ArgumentDraft) -> int:
+    """The page size that a description names: "Defaults to 10"."""
+    text = each.source.description if each.source is not None else ""
+    match = _DEFAULT.search(text)
+    return int(match[1]) if match else DEFAULT_PAGE_SIZE
 
 
 def _assignments(plan: Plan) -> tuple[Assignment, ...]:

@@ -30,6 +30,11 @@ LIST_KINDS = frozenset({Kind.LIST, Kind.LIST_KEYS, Kind.COUNT, Kind.SUM})
 SETTING = frozenset({Kind.CREATE, Kind.PATCH, Kind.REPLACE, Kind.UPSERT, Kind.TRANSITION})
 _POSITIONS = (Role.CURSOR, Role.AFTER, Role.PAGE, Role.OFFSET)
 _GIVEN_KEYS = ("name", "slug", "code", "key", "login", "username", "handle", "tag", "title", "sku", "domain", "email")
+_LOOSE = re.compile(
+    r"\b(contain(s|ing)?|partial(ly)?|substring|part of|fuzzy|like|wildcards?|starts? with|prefix|regex|pattern)\b",
+    re.IGNORECASE,
+)
+"""Descriptions of filters that do not ask for equality."""
 MAX_SEARCHED = 4
 _COMMANDS = frozenset({"action", "command", "operation", "event", "request", "batch", "bulk"})
 """Nouns of which posting one does something else than to keep it."""
@@ -154,6 +159,8 @@ def _kind(call: Call, table: TableDraft) -> Kind:
         kind = Kind.TRANSITION
     elif call.act in (Act.ADD, Act.REMOVE):
         raise LeftOutError("pair_ends_unknown", call.verb)
+    elif call.act is Act.DELETE and call.method == "POST" and not call.is_rpc and _takes_more(call):
+        raise LeftOutError("no_state_for_verb", "remove")  # something is taken out of the row, the row stays
     else:
         kind = _ACT_KINDS[call.act]
         if kind is Kind.GET and form is Form.ROWS and not call.envelope.one_in_list:
@@ -162,6 +169,11 @@ def _kind(call: Call, table: TableDraft) -> Kind:
             kind = Kind.LIST_KEYS
     _check_answer(kind, call, table)
     return kind
+
+
+def _takes_more(call: Call) -> bool:
+    """Whether a call that names its row by its path says something else besides."""
+    return call.steps[-1].parameter is not None and any(each.place is not Place.PATH for each in call.inputs)
 
 
 def _item_kind(call: Call, table: TableDraft) -> Kind:
@@ -296,7 +308,9 @@ def _take_values(plan: Plan, rest: list[Input]) -> None:
         if column is None or not _may_set(plan, column, each):
             _drop(plan, each, "no_column" if column is None else "not_settable")
             continue
-        names_row = kind not in SETTING or (kind is Kind.TRANSITION and plan.call.is_rpc)
+        is_id = squash(column.name).endswith(("id", "arn"))
+        is_scope = plan.call.is_rpc and each.is_required and (kind is Kind.TRANSITION or (kind is Kind.PATCH and is_id))
+        names_row = kind not in SETTING or is_scope
         if names_row or (each.place is Place.QUERY and (not each.is_required or body)):
             if each.is_required and kind in ROW_KINDS and column.kind in (ValueKind.TEXT, ValueKind.INTEGER):
                 plan.add(ArgumentDraft(each.name, Role.SCOPE, each, True, column))
@@ -396,8 +410,19 @@ def _take_filter(plan: Plan, each: Input) -> bool:
         return True
     if not accepts(column.kind, each.shape) or column.kind is ValueKind.REAL:
         return False
+    if column.kind is ValueKind.TEXT and not column.values and _LOOSE.search(each.description):
+        return _take_part_of_text(plan, each, column)
     role = Role.SCOPE if each.is_required and column.target is not None else Role.FILTER
     plan.add(ArgumentDraft(each.name, role, each, each.is_required, column))
+    return True
+
+
+def _take_part_of_text(plan: Plan, each: Input, column: ColumnDraft) -> bool:
+    """A filter by a part of a text is a search in that column; a tool has one search."""
+    if plan.of(Role.SEARCH) or re.search(r"wildcard|\*|%|pattern|regex", each.description, re.IGNORECASE):
+        return False
+    plan.searched = [column]
+    plan.add(ArgumentDraft(each.name, Role.SEARCH, each, each.is_required))
     return True
 
 

@@ -48,7 +48,7 @@ _SHELL = words(
 )
 """Last words of a definition's name that only say how it is used."""
 _SIZES = words(
-    "minimal full simple base basic nullable short brief compact detailed partial extended public private my"
+    "minimal full simple base basic nullable short brief compact detailed partial extended public private my nested"
 )
 _NUMBERED = re.compile(r"v?\d+")
 

@@ -5,13 +5,14 @@ import re
 from environments.core.compile.inference.drafts import ColumnDraft, LeftOutError, TableDraft
 from environments.core.compile.inference.plans import ArgumentDraft, Plan
 from environments.core.compile.inference.schemas import stored
-from environments.core.compile.inference.states import initial_state
+from environments.core.compile.inference.states import begins, initial_state
 from environments.core.compile.reading.calls import Call
 from environments.core.compile.reading.words import squash
 from environments.core.compile.semantics import ArgumentRole, ColumnRole, Generated, Kind, Part, ValueKind
 
 PATH_IDS = frozenset({"azure"})
 """Families that show as `id` the path of the item itself."""
+_DEFAULT = re.compile(r"\bdefaults?(?: value)?(?: is| to|:| =)?[\s`'\"]+([A-Za-z0-9_-]+)", re.IGNORECASE)
 _TIMES = frozenset({ValueKind.TIME, ValueKind.DATE, ValueKind.EPOCH, ValueKind.EPOCH_MILLISECONDS})
 _MAKING = frozenset({Kind.CREATE, Kind.UPSERT})
 _CHANGING = frozenset({Kind.PATCH, Kind.REPLACE})
@@ -122,12 +123,26 @@ def _default(column: ColumnDraft, making: list[Plan]) -> "str | int | float | No
     value = stored(given, column.kind, column.values) if given is not None else None
     if value is not None:
         return value  # type: ignore[no-any-return]  # in stored form
-    if column.role is ColumnRole.STATUS:
+    said = _said_default(column)
+    if said is not None:
+        return said
+    if column.role is ColumnRole.STATUS and (column.is_required or begins(column)):
         return initial_state(column)
     always = making and all((each := plan.with_column(column)) is not None and each.is_required for plan in making)
     if column.kind is ValueKind.BOOLEAN and making and not always:
         return 0
     return None
+
+
+def _said_default(column: ColumnDraft) -> "str | int | float | None":
+    """The default that a description names: "Defaults to true"."""
+    match = _DEFAULT.search(column.description)
+    if match is None:
+        return None
+    word = match[1].lower()
+    if column.kind is ValueKind.BOOLEAN:
+        return {"true": 1, "false": 0}.get(word)
+    return next((value for value in column.values if str(value).lower() == word), None)
 
 
 def _is_never_null(column: ColumnDraft, plans: list[Plan], making: list[Plan]) -> bool:

@@ -19,7 +19,7 @@ _NEVER_FIRST = (
     "complete", "completing", "succe", "closed", "closing", "expire", "expiring", "reject", "decline", "declining",
     "paid", "refund", "void", "terminate", "terminating", "stopped", "stopping", "abort", "disable", "disabling",
     "suspend", "finish", "done", "remove", "removing", "stateunspecified", "statusunspecified", "none", "inactive",
-    "approved", "resolved", "sent", "delivered", "shipped",
+    "approved", "resolved", "sent", "delivered", "shipped", "deprecated", "obsolete", "retired",
 )  # fmt: skip
 
 
@@ -80,6 +80,11 @@ def initial_state(column: ColumnDraft) -> Value:
     real = [value for value in column.values if not squash(str(value)).startswith(_NEVER_FIRST)]
     first: Value = (real or list(column.values))[0]
     return first
+
+
+def begins(column: ColumnDraft) -> bool:
+    """Whether one of the values says by its name that something begins."""
+    return any(word in _by_word(column) for word in INITIAL_STATES)
 
 
 def _by_word(column: ColumnDraft) -> dict[str, str | int]:

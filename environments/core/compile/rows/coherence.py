@@ -4,6 +4,8 @@ import datetime
 from collections.abc import Callable
 from typing import Final
 
+from environments.core.compile.reading.words import singular
+from environments.core.compile.rows.events import is_before
 from environments.core.compile.rows.facts import date_text, time_text
 from environments.core.compile.rows.plans import TablePlan
 from environments.core.compile.rows.specs import NUMBERS, TIMES, Form, Spec
@@ -11,6 +13,11 @@ from environments.core.compile.semantics import ColumnRole, Value, ValueKind
 
 Row = dict[str, Value]
 
+_PASSES: Final = 3
+"""Times that all pairs are looked at: one may put another out of order."""
+_GREATEST: Final = frozenset({"max", "maximum", "best", "highest"})
+_LEAST: Final = frozenset({"min", "minimum", "worst", "lowest"})
+_COUNTING: Final = frozenset({"count", "num", "number", "of", "current", "allowed", "value"})
 _PAIRS: Final = (
     ("min", "max"), ("minimum", "maximum"), ("lower", "upper"), ("low", "high"), ("start", "end"), ("starts", "ends"),
     ("started", "ended"), ("begin", "end"), ("from", "to"), ("from", "until"), ("first", "last"), ("since", "until"),
@@ -45,6 +52,8 @@ def ordered_pairs(plan: TablePlan) -> tuple[tuple[str, str], ...]:
             is_number = spec.form in NUMBERS and theirs in NUMBERS and (low, high) not in _NOT_ORDERED
             if is_time or is_number:
                 found[(name, other)] = None
+    _add_events(found, plan)
+    _add_limits(found, plan)
     created = [column.name for column in plan.made if column.role is ColumnRole.CREATED]
     updated = [column.name for column in plan.made if column.role is ColumnRole.UPDATED]
     for first in created:
@@ -52,6 +61,32 @@ def ordered_pairs(plan: TablePlan) -> tuple[tuple[str, str], ...]:
             if plan.specs[first].form in TIMES and plan.specs[second].form in TIMES:
                 found[(first, second)] = None
     return tuple(found)
+
+
+def _add_events(found: dict[tuple[str, str], None], plan: TablePlan) -> None:
+    """Times whose events follow one another."""
+    times = [column.name for column in plan.made if plan.specs[column.name].form in TIMES]
+    for first in times:
+        for second in times:
+            if first != second and is_before(plan.specs[first].tokens, plan.specs[second].tokens):
+                found[(first, second)] = None
+
+
+def _add_limits(found: dict[tuple[str, str], None], plan: TablePlan) -> None:
+    """Numbers and their own least and greatest: `attempts` and `max_attempts`, `rating` and `best_rating`."""
+    by_stem: dict[tuple[str, ...], dict[str, str]] = {}
+    for column in plan.made:
+        tokens = plan.specs[column.name].tokens
+        if plan.specs[column.name].form not in NUMBERS:
+            continue
+        words = set(tokens)
+        side = "high" if words & _GREATEST else "low" if words & _LEAST else "own"
+        stem = tuple(singular(token) for token in tokens if token not in _GREATEST | _LEAST | _COUNTING)
+        by_stem.setdefault(stem or ("value",), {}).setdefault(side, column.name)
+    for sides in by_stem.values():
+        for low, high in (("low", "own"), ("own", "high"), ("low", "high")):
+            if low in sides and high in sides:
+                found[(sides[low], sides[high])] = None
 
 
 def size_of(spec: Spec, value: Value) -> float | None:
@@ -71,10 +106,21 @@ def settle(
     pinned: frozenset[str] = frozenset(),
 ) -> None:
     """Puts pairs of columns in order, and makes a total of its parts; pinned columns keep their values."""
+    for _ in range(_PASSES):
+        if not _put_in_order(row, plan, fits, pinned):
+            break
+    if not pinned:
+        _add_up(row, plan, fits)
+
+
+def _put_in_order(row: Row, plan: TablePlan, fits: Callable[[Spec, Value], bool], pinned: frozenset[str]) -> bool:
+    """Puts each pair in order; whether one was out of it."""
+    has_changed = False
     for low, high in plan.ordered:
         first, second = size_of(plan.specs[low], row[low]), size_of(plan.specs[high], row[high])
         if first is None or second is None or _is_ordered(plan, low, high, first, second):
             continue
+        has_changed = True
         is_same = plan.specs[low].form is plan.specs[high].form
         if is_same and plan.specs[low].form in NUMBERS and not pinned & {low, high}:
             if fits(plan.specs[low], row[high]) and fits(plan.specs[high], row[low]):
@@ -83,8 +129,7 @@ def settle(
             _set(row, plan, high, first, row[low], fits)
         elif low not in pinned:
             _set(row, plan, low, second, row[high], fits)
-    if not pinned:
-        _add_up(row, plan, fits)
+    return has_changed
 
 
 def _set(row: Row, plan: TablePlan, name: str, size: float, value: Value, fits: Callable[[Spec, Value], bool]) -> None:

@@ -1,7 +1,7 @@
 """What the values of one row have in common: its name, its people and places, its times."""
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from environments.core.compile.rows.draws import Draws
@@ -63,7 +63,8 @@ class RowFacts:
     """
 
     __slots__ = (
-        "_companies", "_people", "_periods", "_places", "created", "draws", "index", "name", "table", "updated",
+        "_companies", "_people", "_periods", "_places", "created", "draws", "index", "known", "name", "table",
+        "updated",
     )  # fmt: skip
 
     def __init__(self, table: TableFacts, index: int, draws: Draws, since: int = _FIRST) -> None:
@@ -74,6 +75,8 @@ class RowFacts:
         self.created = low + draws.below((CLOCK - 2 * 3600 - low) // _STEP) * _STEP + _STEP
         self.updated = self.created + draws.below((CLOCK - self.created) // _STEP + 1) * _STEP
         self.name = table.name(index)
+        self.known: Mapping[str, object] = {}
+        """What the row holds so far."""
         self._people: dict[tuple[str, ...], Person] = {}
         self._places: dict[tuple[str, ...], Place] = {}
         self._companies: dict[tuple[str, ...], Company] = {}

@@ -20,7 +20,7 @@ _LONGEST: Final = 1_000
 _UNBOUNDED_LONGEST: Final = 200
 _GREATEST: Final = (1 << 31) - 1
 _GREATEST_REAL: Final = 999_999_999.75
-_NO_ZERO: Final = frozenset({Sense.YEAR, Sense.MONTH, Sense.DAY, Sense.PORT, Sense.ID})
+_NO_ZERO: Final = frozenset({Sense.YEAR, Sense.MONTH, Sense.DAY, Sense.PORT, Sense.ID, Sense.HTTP_STATUS})
 _BOUNDED: Final = _NO_ZERO | {Sense.LATITUDE, Sense.LONGITUDE, Sense.PERCENT, Sense.HOUR, Sense.MINUTE, Sense.RATIO}
 """Senses with a greatest value that schemas seldom name."""
 _FREE: Final = frozenset({
@@ -207,9 +207,22 @@ def _object(spec: Spec, facts: RowFacts, draws: Draws, attempt: int) -> dict[str
         value = make(inner, facts, draws)
         if value is not None or is_required:
             made[name] = value
+    label, value = made.get("label"), made.get("value")
+    if isinstance(label, str) and isinstance(value, str) and not _spec_of(spec, "label").values:
+        made["label"] = fit_text(_spec_of(spec, "label"), titled(value), draws) or label
     if not spec.members and spec.is_open:
         made.update(_free_members(spec, facts, draws))
     return made
+
+
+def _spec_of(spec: Spec, name: str) -> Spec:
+    return next(inner for member, inner, _ in spec.members if member == name)
+
+
+def titled(value: str) -> str:
+    """A code as people read it: `In progress` for `in_progress`."""
+    words = value.replace("_", " ").replace("-", " ").strip()
+    return words[:1].upper() + words[1:].lower() if words.isupper() else words[:1].upper() + words[1:]
 
 
 def _free_members(spec: Spec, facts: RowFacts, draws: Draws) -> dict[str, Any]:
@@ -245,7 +258,7 @@ def extreme(spec: Spec, facts: RowFacts, draws: Draws, *, is_high: bool) -> Any:
 
 
 def _extreme_text(spec: Spec, facts: RowFacts, draws: Draws, *, is_high: bool) -> str | None:
-    is_free = (spec.sense in _FREE or spec.sense is None) and not spec.pool
+    is_free = (spec.sense in _FREE or spec.sense is None) and not (spec.pool or spec.shape)
     if spec.check is not None or not is_free or spec.setting.is_cloud:
         ordinary = _text(spec, facts, draws)
         if is_high and spec.pattern:

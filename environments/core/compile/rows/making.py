@@ -3,13 +3,14 @@
 from collections.abc import Callable
 from typing import Any, Final
 
-from environments.core.compile.reading.words import singular
+from environments.core.compile.reading.words import plural, singular
 from environments.core.compile.rows import pools, texts
 from environments.core.compile.rows.draws import Draws, draws_for
 from environments.core.compile.rows.facts import RowFacts
 from environments.core.compile.rows.nouns import CLOUD_FAMILIES, Style, names_for, slug, style_of
 from environments.core.compile.rows.senses import Sense
 from environments.core.compile.rows.specs import Spec, named_noun, own_style
+from environments.core.compile.rows.stated import Gap, known_in
 
 TextMaker = Callable[[Spec, RowFacts, Draws], str]
 
@@ -397,6 +398,7 @@ _LISTS: Final[dict[Sense, tuple[int, ...]]] = {
     Sense.GIGABYTES: (8, 16, 32, 50, 64, 100, 128, 250, 500),
     Sense.LIMIT: (10, 20, 25, 50, 75, 100, 150, 200, 500),
     Sense.PORT: (22, 80, 443, 3306, 5432, 6379, 8080, 8443, 9200),
+    Sense.HTTP_STATUS: (200, 200, 201, 204, 301, 400, 403, 404, 500, 503),
 }
 _ENDINGS: Final = (0.0, 0.5, 0.9, 0.95, 0.99, 0.25, 0.75)
 _DEFAULT_RANGE: Final = (1.0, 60.0, 1)
@@ -422,13 +424,15 @@ def number_for(spec: Spec, facts: RowFacts, draws: Draws, *, is_whole: bool) -> 
     else:
         low, high, decimals = _DEFAULT_RANGE
     made = low + draws.random() * (high - low)
-    return round(made) if is_whole else round(made, decimals or 1)
+    return round(made) if is_whole else round(made, decimals)
 
 
 def text_for(spec: Spec, facts: RowFacts, draws: Draws) -> Any:
     """A text by its meaning, before its schema's limits are looked at."""
     if spec.pool:
         return draws.choice(spec.pool)
+    if spec.shape:
+        return "".join(part if isinstance(part, str) else _gap(part, spec, facts, draws) for part in spec.shape)
     sense = spec.sense
     if sense is None:
         return fallback(spec, facts, draws)
@@ -436,4 +440,43 @@ def text_for(spec: Spec, facts: RowFacts, draws: Draws) -> Any:
     if maker is not None:
         return maker(spec, facts, draws)
     number = number_for(spec, facts, draws, is_whole=sense is not Sense.MONEY)
-    return f"{number:.2f}" if sense is Sense.MONEY else f"{number:g}"
+    return f"{number:.2f}" if sense is Sense.MONEY else number_text(number)
+
+
+def number_text(number: float) -> str:
+    """A number as people write it: an integer, or a few decimals, never with an exponent."""
+    return str(int(number)) if float(number).is_integer() else f"{number:.4f}".rstrip("0").rstrip(".")
+
+
+def _gap(gap: Gap, spec: Spec, facts: RowFacts, draws: Draws) -> str:
+    """What stands in one place of a shape: what the row says, a project, a region, or a name of such a thing."""
+    known = known_in(facts.known, gap) if gap.word != spec.name else None
+    if known is not None:
+        return known
+    noun = (gap.noun or gap.word).removesuffix("_id").removesuffix("_name").removesuffix("_number")
+    word = noun.split("_")[-1]
+    if word in ("project", "consumer"):
+        return draws.choice(pools.GOOGLE_PROJECTS)
+    if word == "subscription" and spec.setting.family == "azure":
+        return draws_for("ident", "subscription", draws.below(2)).uuid()
+    if noun in ("resource_group", "group") and spec.setting.family == "azure":
+        return draws.choice(pools.RESOURCE_GROUPS)
+    if gap.word == "resource_provider_namespace":
+        return f"Microsoft.{spec.setting.service.capitalize()}"
+    if gap.word == "resource_type":
+        return plural(spec.noun).replace("_", "-")
+    if gap.word == "resource_name":
+        return slug(facts.name)
+    if word in ("location", "region"):
+        return draws.choice(regions_of(spec.setting.family)[:3])
+    if word == "zone":
+        return f"{draws.choice(regions_of(spec.setting.family)[:3])}-{draws.choice('abc')}"
+    if word == "account" and spec.setting.family == "aws":
+        return pools.AWS_ACCOUNTS[draws.below(2)]
+    if word in ("organization", "folder", "account", "customer"):
+        return draws_for("ident", word, draws.below(_NUM_KEPT)).digits(12)
+    if noun == singular(spec.noun) and gap is spec.shape[-1]:
+        return slug(facts.name)
+    if word in ("version", "revision", "number"):
+        return str(draws.between(1, 9))
+    return slug(draws.choice(names_for(noun or spec.noun, True)[: 2 * _NUM_KEPT]))

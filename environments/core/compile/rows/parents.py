@@ -88,20 +88,29 @@ class ParentChoice:
         self._steps = 0
         return self._next(0, dict(fixed), favourite, has_nulls)
 
+    def columns_of(self, key: ForeignKey) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Columns that a parent fills, and the parent's: the foreign key, then what repeats the parent's."""
+        pairs = self.plan.copies.get(key, ())
+        return (
+            (*key.columns, *(child for child, _ in pairs)),
+            (*key.targets, *(parent for _, parent in pairs)),
+        )
+
     def _next(self, position: int, row: Row, favourite: frozenset[str], has_nulls: bool) -> Row | None:
         if position == len(self.plan.parents):
             return row
         key = self.plan.parents[position]
-        known = tuple(place for place, name in enumerate(key.columns) if name in row)
-        if any(row[key.columns[place]] is None for place in known):
+        mine, theirs = self.columns_of(key)
+        known = tuple(place for place, name in enumerate(mine) if name in row)
+        if any(row.get(name, 0) is None for name in key.columns):
             return self._without(key, position, row, favourite, has_nulls)
         may_be_null = any(name not in row and name not in self._required for name in key.columns)
         if may_be_null and has_nulls and self.draws.happens(_NULL_RATE):
             found = self._without(key, position, row, favourite, has_nulls)
             if found is not None:
                 return found
-        columns = tuple(key.targets[place] for place in known)
-        values = tuple(row[key.columns[place]] for place in known)
+        columns = tuple(theirs[place] for place in known)
+        values = tuple(row[mine[place]] for place in known)
         there = self.made[key.table]
         for number in self._in_order(there, there.where(columns, values), key, favourite):
             self._steps += 1
@@ -109,7 +118,7 @@ class ParentChoice:
                 break
             filled = dict(row)
             parent = there.rows[number]
-            for name, target in zip(key.columns, key.targets, strict=True):
+            for name, target in zip(mine, theirs, strict=True):
                 filled[name] = parent[target]
             found = self._next(position + 1, filled, favourite, has_nulls)
             if found is not None:
@@ -149,17 +158,20 @@ class ParentChoice:
 
     def beside(self, row: Row, column: str) -> Row | None:
         """The linked columns of a row under another parent that differs in that column and in little else."""
-        owners = [key for key in self.plan.parents if column in key.columns]
+        owners = [key for key in self.plan.parents if column in key.columns] or [
+            key for key in self.plan.parents if column in self.columns_of(key)[0]
+        ]
         best: Row | None = None
         least = 1 << 30
         key = owners[0]
         there = self.made[key.table]
-        target = key.targets[key.columns.index(column)]
+        mine, theirs = self.columns_of(key)
+        target = theirs[mine.index(column)]
         for number, parent in enumerate(there.rows):
             if parent[target] == row[column] or there.is_reserved(number):
                 continue
-            fixed = {name: parent[theirs] for name, theirs in zip(key.columns, key.targets, strict=True)}
-            far = sum(fixed[name] != row[name] for name in key.columns)
+            fixed = {name: parent[its] for name, its in zip(mine, theirs, strict=True)}
+            far = sum(fixed[name] != row[name] for name in mine)
             if far >= least:
                 continue
             found = self._keeping(row, fixed)

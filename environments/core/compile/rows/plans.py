@@ -6,7 +6,9 @@ from enum import StrEnum
 from typing import Final
 
 from environments.core.compile.reading.words import plural, singular
+from environments.core.compile.rows.copies import Copies, copies_of
 from environments.core.compile.rows.draws import draws_for
+from environments.core.compile.rows.events import EXCLUSIVE, event_of, states_after
 from environments.core.compile.rows.facts import RowFacts, TableFacts
 from environments.core.compile.rows.generating import make
 from environments.core.compile.rows.naming import Forms, forms_asked, joined
@@ -111,14 +113,18 @@ class TablePlan:
         specs: By column, in order; foreign keys and templates have one, too.
         parents: Foreign keys to other tables; those within the primary key first.
         own_keys: Foreign keys to the table itself.
-        linked: Columns of `parents`.
+        copies: What rows repeat of those that they point to, beside the foreign key.
+        linked: Columns of `parents`, and those that repeat a parent's.
+        copied: Of them, those that are no part of a foreign key: made like others where there is no parent.
         self_linked: Columns of `own_keys` that nothing else fills.
         scopes: Columns that hold a part of the path for which there is no table.
         key: The column that tells rows below one scope apart; None if foreign keys do.
         made: The remaining columns, without templates.
         steps: The same with all that making them needs.
         ordered: Pairs of columns of which the first is never the greater.
-        dated: Times that only rows in some state have: the state's column and value by the time's column.
+        dated: Times that only rows in some states have: the state's column and values by the time's column.
+        exclusive: Pairs of times of which a row has one at most.
+        labels: Columns that say in words what another says in a code: (the words', the code's).
         templates: Columns that are computed.
         probes: Near misses, the most telling first.
         probed: Columns that tools filter, sort or search by.
@@ -134,14 +140,18 @@ class TablePlan:
     specs: dict[str, Spec]
     parents: tuple[ForeignKey, ...] = ()
     own_keys: tuple[ForeignKey, ...] = ()
+    copies: Copies = field(default_factory=dict)
     linked: frozenset[str] = frozenset()
+    copied: frozenset[str] = frozenset()
     self_linked: tuple[str, ...] = ()
     scopes: tuple[str, ...] = ()
     key: str | None = None
     made: tuple[Column, ...] = ()
     steps: tuple[Step, ...] = ()
     ordered: tuple[tuple[str, str], ...] = ()
-    dated: dict[str, tuple[str, Value]] = field(default_factory=dict)
+    dated: dict[str, tuple[str, frozenset[Value]]] = field(default_factory=dict)
+    exclusive: tuple[tuple[str, str], ...] = ()
+    labels: tuple[tuple[str, str], ...] = ()
     templates: tuple[Column, ...] = ()
     probes: tuple[Probe, ...] = ()
     probed: frozenset[str] = frozenset()
@@ -155,7 +165,7 @@ class TablePlan:
 def plan_tables(blueprint: Blueprint, setting: Setting) -> dict[str, TablePlan]:
     """The plans of all tables, in their order."""
     forms = forms_asked(blueprint)
-    plans = {table.name: _plan(table, setting, forms) for table in blueprint.tables}
+    plans = {table.name: _plan(table, setting, forms, copies_of(table, blueprint)) for table in blueprint.tables}
     for name, plan in plans.items():
         _add_demands(plan, blueprint)
         plan.is_needed = plan.is_needed or any(
@@ -168,9 +178,11 @@ def plan_tables(blueprint: Blueprint, setting: Setting) -> dict[str, TablePlan]:
                 plan.states.get(column.name),
                 _may_be_missing(column, plan.specs[column.name]),
             )
-            for column in plan.made
+            for column in (*plan.made, *(plan.table.column(name) for name in sorted(plan.copied)))
         )
         plan.dated = _dated(plan)
+        plan.exclusive = _exclusive(plan)
+        plan.labels = labels_of(plan)
     return plans
 
 
@@ -180,23 +192,62 @@ def _may_be_missing(column: Column, spec: Spec) -> bool:
     return not column.is_required and not has_use and not is_own_name
 
 
-def _dated(plan: TablePlan) -> dict[str, tuple[str, Value]]:
-    """`cancelled_at` and the state that it is the time of."""
-    found: dict[str, tuple[str, Value]] = {}
+def _dated(plan: TablePlan) -> dict[str, tuple[str, frozenset[Value]]]:
+    """`cancelled_at` and the states in which there is such a time."""
+    found: dict[str, tuple[str, frozenset[Value]]] = {}
     for column in plan.made:
         spec = plan.specs[column.name]
-        words = spec.tokens
-        is_dated = len(words) == 2 and words[1] in ("at", "on", "date") and spec.form in TIMES
-        if not is_dated or column.role is not ColumnRole.PLAIN or column.name in plan.states:
+        if spec.form not in TIMES or column.role is not ColumnRole.PLAIN or column.name in plan.states:
             continue
+        words = spec.tokens
         for other in plan.made:
-            if other.role is ColumnRole.STATUS or other.name in plan.states:
-                for value in other.values:
-                    if isinstance(value, str) and value.lower() == words[0]:
-                        found[column.name] = (other.name, value)
-            if other.kind is ValueKind.BOOLEAN and other.name in (words[0], f"is_{words[0]}"):
-                found[column.name] = (other.name, 1)
+            if other.name == column.name:
+                continue
+            if other.kind is ValueKind.TEXT and _is_state(plan, other):
+                given: tuple[Value, ...] = (
+                    other.values or plan.states.get(other.name, ()) or plan.specs[other.name].pool
+                )
+                after = {value for value in states_after(words, given) if isinstance(value, str)}
+                is_short = len(words) == 2 and words[1] in ("at", "on", "date", "time")
+                if is_short:
+                    after |= {value for value in given if isinstance(value, str) and value.lower() == words[0]}
+                if after:
+                    found[column.name] = (other.name, frozenset(after))
+            elif other.kind is ValueKind.BOOLEAN and len(words) == 2 and other.name in (words[0], f"is_{words[0]}"):
+                found[column.name] = (other.name, frozenset({1}))
     return found
+
+
+def _is_state(plan: TablePlan, column: Column) -> bool:
+    is_called_so = plan.specs[column.name].tokens[-1:] in (("status",), ("state",), ("phase",))
+    return column.role is ColumnRole.STATUS or column.name in plan.states or is_called_so
+
+
+def _exclusive(plan: TablePlan) -> tuple[tuple[str, str], ...]:
+    """Pairs of times of which a row has one at most, where one of them may be missing."""
+    times: dict[str, str] = {}
+    for column in plan.made:
+        event = event_of(plan.specs[column.name].tokens) if plan.specs[column.name].form in TIMES else None
+        if event is not None and not event[1]:
+            times.setdefault(event[0], column.name)
+    pairs = [(times[one], times[other]) for one, other in EXCLUSIVE if one in times and other in times]
+    return tuple(pair for pair in pairs if not all(plan.table.column(name).is_required for name in pair))
+
+
+def labels_of(plan: TablePlan) -> tuple[tuple[str, str], ...]:
+    """`status_label` and `status_value`, or `status` alone."""
+    made = {column.name: column for column in plan.made if column.kind is ValueKind.TEXT}
+    found = []
+    for name, column in made.items():
+        for ending in ("_label", "_title", "_text", "_display", "_display_name"):
+            stem = name.removesuffix(ending)
+            if stem == name or column.values:
+                continue
+            for other in (f"{stem}_value", f"{stem}_code", f"{stem}_key", stem):
+                if other in made and (made[other].values or plan.specs[other].pool):
+                    found.append((name, other))
+                    break
+    return tuple(dict(found).items())
 
 
 def _column_spec(table: Table, column: Column, setting: Setting, forms: Sequence[Schema]) -> Spec:
@@ -223,7 +274,7 @@ def _spec(table: Table, column: Column, setting: Setting, schema: Schema) -> Spe
     )
 
 
-def _plan(table: Table, setting: Setting, forms: Forms) -> TablePlan:
+def _plan(table: Table, setting: Setting, forms: Forms, copies: Copies) -> TablePlan:
     plan = TablePlan(
         table,
         {
@@ -236,10 +287,19 @@ def _plan(table: Table, setting: Setting, forms: Forms) -> TablePlan:
         spec.most_bytes = max(MIN_NESTED, min(spec.most_bytes, MAX_NESTED_IN_ROW // len(nested)))
     key = set(table.primary_key)
     parents = [each for each in table.foreign_keys if each.table != table.name]
-    parents.sort(key=lambda each: (not key.issuperset(each.columns), not key.intersection(each.columns)))
+    parents.sort(
+        key=lambda each: (  # those that say most about the others first: few rows of the others agree with them
+            -len(copies.get(each, ())),
+            not key.issuperset(each.columns),
+            not key.intersection(each.columns),
+        )
+    )
     plan.parents = tuple(parents)
     plan.own_keys = tuple(each for each in table.foreign_keys if each.table == table.name)
-    plan.linked = frozenset(name for each in parents for name in each.columns)
+    pointing = frozenset(name for each in parents for name in each.columns)
+    plan.copies = copies
+    plan.copied = frozenset(child for each in parents for child, _ in copies.get(each, ())) - pointing
+    plan.linked = pointing | plan.copied
     plan.templates = tuple(column for column in table.columns if column.template is not None)
     computed = {column.name for column in plan.templates}
     free = [name for name in table.primary_key if name not in plan.linked and name not in computed]

@@ -2,6 +2,7 @@
 
 from typing import Final, Literal
 
+from environments.core.compile.rows.borrowed import borrow, borrowed_columns
 from environments.core.compile.rows.coherence import ordered_pairs
 from environments.core.compile.rows.facts import CLOCK_TEXT
 from environments.core.compile.rows.fitting import fit_number
@@ -39,6 +40,7 @@ def make_scenarios(blueprint: Blueprint, seed: int) -> tuple[Scenario, ...]:
     for plan in plans.values():
         plan.ordered = ordered_pairs(plan)
     counted = {name: counts_of(plan, blueprint) for name, plan in plans.items()}
+    borrowed = {name: borrowed_columns(plan, blueprint) for name, plan in plans.items()}
     scenarios = []
     for level in LEVELS:
         made: dict[str, Made] = {}
@@ -47,6 +49,9 @@ def make_scenarios(blueprint: Blueprint, seed: int) -> tuple[Scenario, ...]:
         for name, counts in counted.items():
             for column, key, children in counts:
                 _count(made[name], column, made[children], key.columns, key.targets)
+        for name, columns in borrowed.items():
+            for each in columns:
+                borrow(each, made[name], made[each.table])
         rows = {name: _in_key_order(plan, made[name]) for name, plan in plans.items()}
         scenarios.append(Scenario(level, level, CLOCK_TEXT, seed, rows))
     return tuple(scenarios)

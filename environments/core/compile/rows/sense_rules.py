@@ -57,6 +57,7 @@ class Sense(StrEnum):
     CIDR = "cidr"
     MAC = "mac"
     PORT = "port"
+    HTTP_STATUS = "http_status"
     VERSION = "version"
     COLOUR = "colour"
     MIME = "mime"
@@ -248,6 +249,7 @@ TEXT_RULES: Final[dict[Sense, str]] = {
     Sense.BARCODE: "barcode|ean|upc|gtin|ean13|ean 13|upc code|gtin 13",
     Sense.SKU: "sku|product code|item code|part number|article number|item number|stock code|mpn|product number|"
     "sku code|partnumber|seller sku|model number|serial|serial number|serial no|asset tag|imei|vin",
+    Sense.HTTP_STATUS: "http status|http status code|http code|response status code|http response code",
     Sense.ISBN: "isbn|isbn 13|isbn13",
     Sense.PLATE: "license plate|licence plate|plate|plate number|license plate number|registration plate",
     Sense.CODE: "code|short code|shortcode|reference|reference number|ref|external reference|invoice number|"
@@ -339,7 +341,9 @@ NUMBER_RULES: Final[dict[Sense, str]] = {
     Sense.LONGITUDE: "lng|lon|long|longitude|geo lng|geo lon|geo long|center lng|start lng|end lng",
     Sense.HOUSE_NUMBER: "house number|street number|building number",
     Sense.POSTCODE: "zip|zip code|zipcode|postcode|postal code",
-    Sense.CODE: "code|status code|error code|http status|reference|reference number|response code",
+    Sense.CODE: "code|error code|reference|reference number",
+    Sense.HTTP_STATUS: "http status|status code|http status code|response code|http code|response status|"
+    "response status code|http response code|expected status code",
     Sense.ID: "id|ids|uid|gid|oid|key|identifier|external id|pk|reference id",
     Sense.ACCOUNT: "account number",
     Sense.BARCODE: "barcode|ean|upc|gtin",

@@ -44,7 +44,8 @@ _MODIFIERS: Final = frozenset({
     "primary", "secondary", "default", "new", "old", "original", "current", "previous", "raw", "en", "de", "fr",
     "localized", "value", "text", "string", "str", "short", "long", "full", "plain", "html", "markdown", "md", "utc",
     "gmt", "iso", "override", "alternate", "alternative", "a", "b", "main", "cents", "usd", "eur", "gbp", "optional",
-    "native", "encoded", "formatted", "template", "x", "y", "public", "private", "translated", "english",
+    "native", "rgb", "rgba", "hex", "encoded", "formatted", "template", "x", "y", "public", "private", "translated",
+    "english",
 })  # fmt: skip
 """Words after the one that counts: `name_en`, `price_usd`, `description_html`."""
 _MONEY_WORDS: Final = frozenset({"price", "amount", "cost", "fee", "revenue", "salary", "budget", "balance", "spend"})
@@ -99,8 +100,24 @@ def sense_of(tokens: tuple[str, ...], wants: str) -> Match | None:
     if wants == _WANTS_TIME and found is not None and found.before and found.word in _BARE_TIMES:
         found = None
     if found is None and wants == _WANTS_TIME:
+        found = _respelled_time(tokens)
+    if found is None and wants == _WANTS_TIME:
         found = Match(_loose_time(tokens), tokens, ())
     return found
+
+
+def _respelled_time(tokens: tuple[str, ...]) -> Match | None:
+    """The sense of a time whose name ends in other words than the rules have: `created_date_time`."""
+    stem = tokens
+    while len(stem) > 1 and stem[-1] in _DATE_WORDS:
+        stem = stem[:-1]
+    if not stem or stem == tokens:
+        return None
+    for end in (("at",), ("time",), ("date",), ()):
+        found = _ending((*stem, *end), _WANTS_TIME)
+        if found is not None and not (found.before and found.word in _BARE_TIMES):
+            return found
+    return None
 
 
 def _ending(tokens: tuple[str, ...], wants: str) -> Match | None:

@@ -9,10 +9,12 @@ from typing import Any, Final
 from environments.core.compile.reading.words import singular, snake, squash
 from environments.core.compile.rows.categories import siblings, words_for
 from environments.core.compile.rows.checks import validity
+from environments.core.compile.rows.contexts import sense_in_context, sizes_of
 from environments.core.compile.rows.draws import draws_for
 from environments.core.compile.rows.facts import TableFacts
 from environments.core.compile.rows.nouns import CLOUD_FAMILIES, Style, family_of, names_for, style_of
 from environments.core.compile.rows.senses import Match, Sense, sense_of, tokens_of
+from environments.core.compile.rows.stated import Shape, listed_values, stated_shape
 from environments.core.compile.semantics import Blueprint, Schema, ValueKind
 
 MAX_EXAMPLE: Final = 160
@@ -108,13 +110,6 @@ _BY_DESCRIPTION: Final = tuple(
         (r"\bBase64\b", Sense.BASE64),
     )
 )
-_LISTED: Final = re.compile(
-    r"(?:one of|can be|either|"
-    r"(?:possible|valid|allowed|accepted|supported) (?:values|options|types)(?: are| include)?)\b"
-    r"[^.]{0,12}?((?:[`'\"][\w.-]{1,30}[`'\"](?:\s*(?:,|or|and|\||/)\s*)*){2,})",
-    re.IGNORECASE,
-)
-_QUOTED: Final = re.compile(r"[`'\"]([\w.-]{1,30})[`'\"]")
 _GOOGLE_PATH: Final = {
     ("project",): Sense.CLOUD_PROJECT,
     ("project", "id"): Sense.CLOUD_PROJECT,
@@ -135,6 +130,12 @@ _WRAPPERS: Final = frozenset({
     "entry", "link", "meta", "detail", "content", "payload", "properties", "info", "linkage", "member", "element",
 })  # fmt: skip
 """Members that hold things without saying what they are."""
+_NO_SHAPE: Final = frozenset({
+    Sense.URL, Sense.IMAGE_URL, Sense.DESCRIPTION, Sense.NOTE, Sense.MESSAGE, Sense.EMAIL, Sense.UUID, Sense.MIME,
+    Sense.PASSWORD, Sense.HTML, Sense.DURATION, Sense.CREATED, Sense.UPDATED, Sense.PAST, Sense.START, Sense.END,
+    Sense.FUTURE, Sense.HASH, Sense.TOKEN, Sense.QUERY,
+})  # fmt: skip
+"""Senses of texts that hold more than the one shape which their description speaks of."""
 COHERENT: Final = frozenset({
     Sense.FIRST_NAME, Sense.LAST_NAME, Sense.PERSON, Sense.INITIALS, Sense.USERNAME, Sense.EMAIL, Sense.COMPANY,
     Sense.CITY, Sense.STATE_NAME, Sense.STATE_CODE, Sense.POSTCODE, Sense.COUNTRY, Sense.COUNTRY_CODE, Sense.STREET,
@@ -192,6 +193,7 @@ class Spec:
         values: The only values, in JSON form, without null.
         examples: Of the document, those that say something and fit.
         pool: Words that the value is one of; empty where it is made.
+        shape: What the description says the text looks like, in parts; empty where it says nothing.
         check: Whether a value fits the schema, where more than type and bounds is asked; None: it does by making.
         low: Least number, or None.
         high: Greatest.
@@ -217,6 +219,7 @@ class Spec:
     values: tuple[Any, ...] = ()
     examples: tuple[Any, ...] = ()
     pool: tuple[str, ...] = ()
+    shape: Shape = ()
     check: Callable[[Any], bool] | None = None
     low: float | None = None
     high: float | None = None
@@ -262,6 +265,8 @@ def build_spec(
     form = _form(schema, kind)
     tokens = tokens_of(name, noun)
     found = _sense(tokens, form, schema, description, setting.family)
+    if form is Form.TEXT and "format" not in schema:
+        found = sense_in_context(found, tokens, noun, description)
     spec = Spec(
         name=name,
         tokens=tokens,
@@ -283,7 +288,10 @@ def build_spec(
         spec.check = _check(spec, depth)
     spec.examples = _examples(spec)
     if form is Form.TEXT and not spec.values:
-        spec.pool = _pool(spec)
+        spec.pool = _stated(spec) or _pool(spec)
+        is_shaped = spec.sense not in _NO_SHAPE and not {"filter", "revision"} & set(tokens)
+        if not spec.pool and "format" not in schema and is_shaped:
+            spec.shape = stated_shape(description)
     return spec
 
 
@@ -465,14 +473,25 @@ def _is_within(spec: Spec, value: float) -> bool:
     return (spec.low is None or value >= spec.low) and (spec.high is None or value <= spec.high)
 
 
+def _stated(spec: Spec) -> tuple[str, ...]:
+    """Words that the description says the value is one of, or that every such size is."""
+    if spec.sense in IDENTITY:
+        return ()
+    is_category = spec.sense is None and bool(words_for(spec.tokens))
+    listed = listed_values(spec.description, is_category)
+    return tuple(word for word in listed if _is_allowed(spec, word))
+
+
 def _pool(spec: Spec) -> tuple[str, ...]:
-    """Words that the value is one of: what the description lists, examples with their like, what such columns hold."""
+    """Words that the value is one of: examples with their like, what such columns hold."""
     if spec.sense in COHERENT:
         return ()
-    listed = _LISTED.search(spec.description)
-    words: list[str] = _QUOTED.findall(listed.group(1)) if listed else []
+    sizes = sizes_of(spec.tokens, spec.noun, spec.description, spec.setting.family)
+    words: list[str] = []
     for example in spec.examples:
         words += [example, *siblings(example)]
+    if sizes and len(words) < 2:
+        return tuple(word for word in (*words, *sizes) if _is_allowed(spec, word))
     if spec.sense is None and len(words) < 2:
         words += words_for(spec.tokens) or (_variations(words[0]) if words else ())
     fitting = [word for word in dict.fromkeys(words) if _is_allowed(spec, word)]

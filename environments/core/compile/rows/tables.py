@@ -7,15 +7,15 @@ from environments.core.compile.rows.coherence import Row, settle, size_of
 from environments.core.compile.rows.draws import draws_for
 from environments.core.compile.rows.errors import RowsError
 from environments.core.compile.rows.facts import CLOCK, RowFacts, TableFacts
-from environments.core.compile.rows.fitting import suffixed
-from environments.core.compile.rows.generating import extreme, in_form, make, stored, usual
+from environments.core.compile.rows.fitting import fit_length, suffixed
+from environments.core.compile.rows.generating import extreme, in_form, make, stored, titled, usual
 from environments.core.compile.rows.keys import next_integer, opaque_key
 from environments.core.compile.rows.nouns import names_for
 from environments.core.compile.rows.parents import Made, ParentChoice
 from environments.core.compile.rows.plans import Change, Probe, Step, TablePlan, parts_of
 from environments.core.compile.rows.senses import Sense
 from environments.core.compile.rows.specs import NUMBERS, TIMES, Form, Setting, Spec
-from environments.core.compile.semantics import Column, TableRole, Value, ValueKind
+from environments.core.compile.semantics import Column, ColumnRole, TableRole, Value, ValueKind
 
 _TRIES: Final = 40
 _NULL_RATE: Final = 0.12
@@ -132,6 +132,8 @@ class TableMaker:
                 if name not in row:
                     row[name] = self._scope(name, is_favourite=name in favourite)
             chosen = self.choice.choose(row, self.plan.linked if self.size.is_extreme else favourite)
+            if chosen is None and not self.own.rows:
+                chosen = self._apart(row)
             if chosen is None:
                 return None
             facts = self._facts(chosen, len(self.own.rows))
@@ -139,6 +141,14 @@ class TableMaker:
             if self._finish(chosen, facts):
                 return chosen, facts
         return None
+
+    def _apart(self, row: Row) -> Row | None:
+        """Parents that the row does not agree with, where there are no others: better than no rows at all."""
+        copies, self.plan.copies = self.plan.copies, {}
+        try:
+            return self.choice.choose(row)
+        finally:
+            self.plan.copies = copies
 
     def _facts(self, row: Row, index: int) -> RowFacts:
         since = 0
@@ -180,13 +190,15 @@ class TableMaker:
 
     def _make_own(self, row: Row, facts: RowFacts, pinned: frozenset[str] = frozenset()) -> None:
         key = self.plan.key
+        facts.known = row
         if key is not None and key not in row:
             row[key] = self._key(self.table.column(key), row, facts)
         number = len(self.own.rows)
         for step in self.plan.steps:
             name = step.column.name
             if name not in row:
-                row[name] = self._value(step, facts, number)
+                is_scope = step.column.role is ColumnRole.SCOPE
+                row[name] = self._scope(name, is_favourite=False) if is_scope else self._value(step, facts, number)
         self._settle_states(row, pinned)
         settle(row, self.plan, self._fits, pinned)
 
@@ -206,10 +218,20 @@ class TableMaker:
         return stored(step.column.kind, value)
 
     def _settle_states(self, row: Row, pinned: frozenset[str]) -> None:
-        """`cancelled_at` has a value only where the row is cancelled."""
-        for name, (state, value) in self.plan.dated.items():
-            if row[state] != value and name not in pinned and not self.table.column(name).is_required:
+        """`cancelled_at` has a value only where the row is cancelled, and nothing is both approved and rejected."""
+        for name, (state, values) in self.plan.dated.items():
+            if row[state] not in values and name not in pinned and not self.table.column(name).is_required:
                 row[name] = None
+        for pair in self.plan.exclusive:
+            free = [name for name in pair if name not in pinned and not self.table.column(name).is_required]
+            if free and all(row[name] is not None for name in pair):
+                row[self.draws.choice(free)] = None
+        for name, other in self.plan.labels:
+            value, spec = row[other], self.plan.specs[name]
+            if name not in pinned and isinstance(value, str) and row[name] is not None and not self.is_extreme:
+                label = fit_length(spec, titled(value))
+                if label is not None and (spec.check is None or spec.check(label)):
+                    row[name] = label
 
     def _key(self, column: Column, row: Row, facts: RowFacts) -> Value:
         spec = self.plan.specs[column.name]
@@ -315,9 +337,10 @@ class TableMaker:
             unset = [name for name in key.columns if name in free and name not in row]
             if not unset:
                 continue
-            known = tuple(place for place, name in enumerate(key.columns) if name in row)
-            values = tuple(row[key.columns[place]] for place in known)
-            numbers = self.own.where(tuple(key.targets[place] for place in known), values)
+            mine, theirs = self.choice.columns_of(key)
+            known = tuple(place for place, name in enumerate(mine) if name in row)
+            values = tuple(row[mine[place]] for place in known)
+            numbers = self.own.where(tuple(theirs[place] for place in known), values)
             usable = [number for number in numbers if not self.own.is_reserved(number)]
             is_required = any(self.table.column(name).is_required for name in unset)
             if usable and (is_required or not self.draws.happens(_ROOT_RATE)):
@@ -327,9 +350,9 @@ class TableMaker:
             else:
                 row.update(dict.fromkeys(unset))
                 continue
-            for name, theirs in zip(key.columns, key.targets, strict=True):
+            for name, its in zip(key.columns, key.targets, strict=True):
                 if name in unset:
-                    row[name] = target[theirs]
+                    row[name] = target[its]
 
     def _fits(self, spec: Spec, value: Value) -> bool:
         if not isinstance(value, int | float):

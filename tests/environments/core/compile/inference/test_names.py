@@ -96,7 +96,7 @@ def test_environments_keep_apart_when_they_would_be_called_the_same() -> None:
     operations = [*sourced(PATHS, {"Order": ORDER}, title="A", provider="a.com"),
                   *sourced(PATHS, {"Order": ORDER}, title="B", provider="a.local")]  # fmt: skip
 
-    assert [blueprint.name for blueprint in compile_operations(operations).blueprints] == ["a_orders", "a_orders_2"]
+    assert [blueprint.name for blueprint in compile_operations(operations).blueprints] == ["a_orders", "a_local_orders"]
 
 
 @pytest.mark.parametrize(
