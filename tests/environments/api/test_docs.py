@@ -54,13 +54,15 @@ def examples(path):
 def test_examples_run(api, client, monkeypatch):
     monkeypatch.setattr(jobs, "send_job", lambda code: True)
     token = api._credentials["HTTP_AUTHORIZATION"].removeprefix("Bearer ")
-    submit, watch = examples("/jobs/")
+    submit, watch, compilation = examples("/jobs/")
 
     first = curl(client, submit, TOKEN=token)
     again = curl(client, submit, TOKEN=token)
     stream = curl(client, watch, TOKEN=token, CODE=first.json()["code"])
+    compiled = curl(client, compilation, TOKEN=token)
 
     assert (first.status_code, again.status_code, stream.status_code) == (202, 200, 200)
+    assert compiled.status_code == 202
     assert stream["Content-Type"] == "text/event-stream"
 
 
